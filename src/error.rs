@@ -1,0 +1,178 @@
+//! [`Error`]: what can go wrong on a client, as far as a caller acts differently on it.
+
+use std::fmt;
+use std::io;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use crate::jsonrpc::ErrorObject;
+
+/// The result of a client's calls.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a call failed.
+///
+/// An error that the peer sent is always [`Error::Peer`]; every other variant was raised here. A tool that ran and
+/// failed is no error: it is a result with `is_error`.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The peer answered with an error.
+    #[error("{0}")]
+    Peer(#[source] ErrorObject),
+
+    /// No answer in time. The peer has been told to stop where the protocol allows that.
+    #[error("no answer within {} during {}{}", Seconds(.0.after), .0.phase, .0)]
+    Timeout(Box<Failure>),
+
+    /// The caller's [`CancelToken`](crate::CancelToken) fired.
+    #[error("cancelled: {0}")]
+    Cancelled(String),
+
+    /// The connection is gone: the server ended, or this client was closed.
+    #[error("connection closed during {}{}", .0.phase, .0)]
+    Closed(Box<Failure>),
+
+    /// The connection broke while a call was open, which may or may not have taken effect. Sending it again
+    /// could do its work twice.
+    #[error("connection closed during {}, outcome unknown{}", .0.phase, .0)]
+    OutcomeUnknown(Box<Failure>),
+
+    /// The server could not be started, or a pipe or socket failed.
+    #[error("{context}")]
+    Transport {
+        /// What was tried.
+        context: String,
+        /// What the operating system said.
+        #[source]
+        source: io::Error,
+    },
+
+    /// The peer broke the protocol.
+    #[error("protocol violation: {0}")]
+    Protocol(String),
+
+    /// The peer, or the revision it speaks, lacks what the call needs.
+    #[error("unsupported: {0}")]
+    Unsupported(String),
+
+    /// The call itself is wrong: arguments that are no object, a frame over the limit.
+    #[error("invalid use: {0}")]
+    InvalidUse(String),
+
+    /// Too much is under way already. Nothing was sent.
+    #[error("busy: {0}")]
+    Busy(String),
+}
+
+impl Error {
+    /// Whether the same call can be made again without doing its work twice: nothing was sent, or the
+    /// peer did not start on it. What a connection error allows beyond that depends on the method.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Self::Busy(_))
+    }
+
+    /// Whether the connection is gone, so that only a new one helps.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        matches!(self, Self::Closed(_) | Self::OutcomeUnknown(_) | Self::Transport { .. })
+    }
+
+    /// Whether no answer came in time.
+    #[must_use]
+    pub fn is_timeout(&self) -> bool {
+        matches!(self, Self::Timeout(_))
+    }
+
+    /// What the peer answered, if it is the peer's error.
+    #[must_use]
+    pub fn peer_error(&self) -> Option<&ErrorObject> {
+        match self {
+            Self::Peer(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// What is known about the server at the time of a timeout or the end of a connection.
+    #[must_use]
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Timeout(failure) | Self::Closed(failure) | Self::OutcomeUnknown(failure) => Some(failure),
+            _ => None,
+        }
+    }
+}
+
+impl From<ErrorObject> for Error {
+    fn from(error: ErrorObject) -> Self {
+        Self::Peer(error)
+    }
+}
+
+/// What a connection was doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Phase {
+    /// Starting the server and settling the protocol.
+    Handshake,
+    /// Waiting for the answer to a request of this method.
+    Call(String),
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Handshake => f.write_str("handshake"),
+            Self::Call(method) => f.write_str(method),
+        }
+    }
+}
+
+/// Everything known about a connection that failed.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Failure {
+    /// What was going on.
+    pub phase: Phase,
+    /// The server: a command line or an address.
+    pub server: String,
+    /// How long was waited.
+    pub after: Duration,
+    /// How the server process ended, if it is a child and has ended.
+    pub status: Option<ExitStatus>,
+    /// The last of what the server wrote to stderr, if that is captured.
+    pub stderr_tail: String,
+    /// Anything else, such as the read error that ended the connection.
+    pub detail: Option<String>,
+}
+
+impl fmt::Display for Failure {
+    /// Continues a sentence: `: python3 server.py, exit status: 3, stderr: …`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, ": {}", self.server)?;
+        if let Some(detail) = &self.detail {
+            write!(f, ", {detail}")?;
+        }
+        if let Some(status) = self.status {
+            write!(f, ", {status}")?;
+        }
+        if !self.stderr_tail.is_empty() {
+            write!(f, ", stderr: {}", self.stderr_tail.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+/// `1.5 s`, `30 s`, `250 ms`.
+struct Seconds(Duration);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.0.as_secs(), self.0.subsec_millis()) {
+            (0, millis) => write!(f, "{millis} ms"),
+            (seconds, 0) => write!(f, "{seconds} s"),
+            _ => write!(f, "{:.1} s", self.0.as_secs_f64()),
+        }
+    }
+}

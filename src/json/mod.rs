@@ -1,0 +1,19 @@
+//! JSON text that stays text until somebody knows its type.
+//!
+//! Every wire type and every tool argument is read the same way: one pass splits an object into
+//! its members ([`Members`]), then each member is read as what it should be ([`FromJson`]). That gives
+//! errors that name the exact place (``tags[1]: expected a string, found 5``), keeps numbers
+//! exact (`10^30` survives), and needs no untagged guessing.
+//!
+//! **Invariant:** nothing here knows JSON-RPC or MCP.
+
+mod object;
+mod read;
+mod text;
+#[macro_use]
+pub(crate) mod wire;
+
+pub use object::{Members, Object};
+pub use read::{FromJson, JsonError};
+pub use text::Json;
+pub(crate) use text::{is_blank, repair_surrogates};

@@ -1,0 +1,23 @@
+//! The Model Context Protocol for synchronous Rust.
+
+// So that the crate's macros name it the same way inside and outside.
+extern crate self as tinymcp;
+
+mod sys;
+
+mod sync;
+
+pub mod json;
+
+pub mod jsonrpc;
+
+pub mod protocol;
+
+mod error;
+
+mod context;
+
+pub use context::Context;
+pub use error::{Error, Failure, Phase, Result};
+pub use jsonrpc::{ErrorCode, ErrorObject, Message, RequestId};
+pub use sync::CancelToken;

@@ -1,0 +1,37 @@
+//! [`Deadline`]: a moment by which something must have happened, or none.
+
+use std::time::{Duration, Instant};
+
+/// A point in time, or never.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Deadline(Option<Instant>);
+
+impl Deadline {
+    pub(crate) const NEVER: Self = Self(None);
+
+    /// `timeout` from now; `None`, or more than the clock can count, is never.
+    pub(crate) fn after(timeout: Option<Duration>) -> Self {
+        Self(timeout.and_then(|timeout| Instant::now().checked_add(timeout)))
+    }
+
+    /// Whichever comes first.
+    pub(crate) fn earlier(self, other: Self) -> Self {
+        match (self.0, other.0) {
+            (Some(a), Some(b)) => Self(Some(a.min(b))),
+            (a, b) => Self(a.or(b)),
+        }
+    }
+
+    pub(crate) fn instant(self) -> Option<Instant> {
+        self.0
+    }
+
+    /// What is left, zero if it has passed; `None` for never.
+    pub(crate) fn remaining(self) -> Option<Duration> {
+        self.0.map(|at| at.saturating_duration_since(Instant::now()))
+    }
+
+    pub(crate) fn has_passed(self) -> bool {
+        self.remaining().is_some_and(|left| left.is_zero())
+    }
+}

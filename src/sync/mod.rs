@@ -1,0 +1,16 @@
+//! The thread toolkit: cancelling, deadlines, the pool, the reading role.
+//!
+//! **Invariant:** knows no JSON and no message; every lock here is held for a few instructions, never
+//! while code of somebody else runs.
+
+// mod baton;
+mod cancel;
+mod deadline;
+// mod pool;
+mod primitive;
+
+// pub(crate) use baton::{Baton, Lent, Tick};
+pub use cancel::CancelToken;
+pub(crate) use deadline::Deadline;
+// pub(crate) use pool::{Refused, ThreadPool};
+pub(crate) use primitive::lock;
