@@ -320,6 +320,11 @@ impl BadFrame {
     fn new(error: ErrorObject) -> Self {
         Self { id: None, error, is_batch: false }
     }
+
+    /// A frame that was skipped because it is longer than `limit` bytes.
+    pub(crate) fn too_long(limit: usize) -> Self {
+        Self::new(ErrorObject::new(ErrorCode::PARSE_ERROR, format!("frame exceeds {limit} bytes")))
+    }
 }
 
 impl<'a> Incoming<'a> {

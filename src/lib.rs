@@ -15,6 +15,10 @@ pub mod protocol;
 
 mod error;
 
+pub mod transport;
+
+mod peer;
+
 mod context;
 
 pub use context::Context;

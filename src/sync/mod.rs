@@ -3,14 +3,14 @@
 //! **Invariant:** knows no JSON and no message; every lock here is held for a few instructions, never
 //! while code of somebody else runs.
 
-// mod baton;
+mod baton;
 mod cancel;
 mod deadline;
-// mod pool;
+mod pool;
 mod primitive;
 
-// pub(crate) use baton::{Baton, Lent, Tick};
+pub(crate) use baton::{Baton, Lent, Tick};
 pub use cancel::CancelToken;
 pub(crate) use deadline::Deadline;
-// pub(crate) use pool::{Refused, ThreadPool};
-pub(crate) use primitive::lock;
+pub(crate) use pool::{Refused, ThreadPool};
+pub(crate) use primitive::{Mutex, lock};

@@ -1,0 +1,103 @@
+//! Batches: several messages in one frame, in revision 2025-03-26 alone.
+//!
+//! Everything in a batch is accepted when it is read, so that it can be cancelled; one worker serves its requests in turn
+//! and sends the answers together.
+//!
+//! spec: 2025-03-26 basic/index#batching
+
+use std::sync::Arc;
+
+use super::{Call, Ground, Request, Shared};
+use crate::json::Json;
+use crate::jsonrpc::{ErrorObject, Incoming, RequestId, begin_result, split_batch, write_error};
+use crate::sync::Refused;
+
+/// An accepted request of a batch.
+struct Item {
+    call: Arc<Call>,
+    method: String,
+    params: Option<Json>,
+}
+
+impl Shared {
+    /// Acts on a batch; from the reading thread.
+    pub(super) fn accept_batch(self: &Arc<Self>, frame: &[u8]) {
+        let Some(messages) = split_batch(frame) else {
+            return self.answer(None, &ErrorObject::invalid_request("a batch needs at least one message"));
+        };
+        let mut answers = Vec::new();
+        let mut items = Vec::new();
+        for message in messages {
+            match Incoming::decode(message.get().as_bytes()) {
+                // spec: 2025-03-26 basic/lifecycle (initialize is never part of a batch)
+                Ok(Incoming::Request { id, method, .. }) if method == "initialize" => {
+                    let error = ErrorObject::invalid_request("initialize cannot be part of a batch");
+                    answers.push(error_answer(Some(&id), &error));
+                }
+                Ok(Incoming::Request { id, method, .. }) if method == "ping" => answers.push(pong(&id)),
+                Ok(Incoming::Request { id, method, params }) => {
+                    if let Some(call) = self.admit(id, Request { method: &method, params }) {
+                        items.push(Item { call, method: method.into_owned(), params: params.map(Json::from_raw) });
+                    }
+                }
+                Ok(other) => self.hear(other),
+                Err(bad) => {
+                    let error = self.role.bad_frame(frame, &bad);
+                    answers.extend(error.map(|error| error_answer(bad.id.as_ref(), &error)));
+                }
+            }
+        }
+        self.serve_batch(items, answers);
+    }
+
+    fn serve_batch(self: &Arc<Self>, items: Vec<Item>, mut answers: Vec<Vec<u8>>) {
+        let shared = Arc::clone(self);
+        let calls: Vec<_> = items.iter().map(|item| Arc::clone(&item.call)).collect();
+        let accepted = self.pool.execute(move || {
+            for item in &items {
+                let request = Request { method: &item.method, params: item.params.as_ref().map(Json::as_raw) };
+                let mut answer = Vec::new();
+                if shared.serve(&item.call, request, Ground::Worker, &mut answer) == Some(true) {
+                    answer.pop(); // the line's end
+                    answers.push(answer);
+                }
+            }
+            if !answers.is_empty() {
+                let frame = [b"[", answers.join(&b',').as_slice(), b"]\n"].concat();
+                shared.sent(shared.outbox.send(&frame));
+            }
+            items.iter().for_each(|_| shared.in_flight.end());
+        });
+        if let Err(refused) = accepted {
+            for call in calls {
+                self.answer_refused(&call, &refused);
+            }
+        }
+    }
+
+    /// Answers a call that no worker takes.
+    pub(super) fn answer_refused(&self, call: &Arc<Call>, refused: &Refused) {
+        let problem = match refused {
+            Refused::Full(limit) => format!("server busy: {limit} requests wait"),
+            Refused::NoThread(e) => format!("server busy: no thread: {e}"),
+            Refused::Closed => "server is ending".to_owned(),
+        };
+        if self.in_flight.finish(call) {
+            self.answer(Some(&call.id), &ErrorObject::internal(problem));
+        }
+        self.in_flight.end();
+    }
+}
+
+fn error_answer(id: Option<&RequestId>, error: &ErrorObject) -> Vec<u8> {
+    let mut frame = Vec::new();
+    write_error(&mut frame, id, error);
+    frame
+}
+
+fn pong(id: &RequestId) -> Vec<u8> {
+    let mut frame = Vec::new();
+    begin_result(&mut frame, Some(id));
+    frame.extend_from_slice(b"{}}");
+    frame
+}

@@ -1,0 +1,319 @@
+//! The engine: one connection, both directions, and the threads around it.
+//!
+//! ```text
+//!               reader thread                         worker threads (pool)
+//!   frames ──▶  decode ─┬─ response ──▶ Pending ──▶ the caller's channel
+//!                       ├─ cancelled ─▶ InFlight ─▶ the call's cancel token
+//!                       ├─ request ───▶ InFlight ─▶ Role::serve ──▶ Outbox ──▶ frames
+//!                       └─ other notifications ───▶ Role::notified
+//! ```
+//!
+//! **Invariants:** knows JSON-RPC and the three notices that belong to it (`ping`, `notifications/cancelled`,
+//! `notifications/progress`) and no client or server; the thread that reads never waits for other people's code; no lock
+//! is held while such code runs or while a send may block.
+
+mod batch;
+mod call;
+mod outbox;
+mod pending;
+mod reader;
+mod serve;
+mod wait;
+
+use std::io;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use serde_json::value::RawValue;
+
+pub(crate) use call::Call;
+use call::InFlight;
+pub(crate) use outbox::{NotSent, Outbox, Writing};
+pub(crate) use pending::{Answer, NoSlot, Waiting};
+use pending::Pending;
+use reader::Reading;
+pub(crate) use wait::{OnProgress, Patient, Waited, wait};
+
+use crate::jsonrpc::{BadFrame, ErrorObject, RequestId, write_call};
+use crate::sync::{Deadline, ThreadPool};
+use crate::transport::{Connection, Ending, Link, Patience};
+
+/// What an engine may hold at a time. The public face is `ServerBuilder` and `ClientBuilder`.
+#[derive(Clone, Debug)]
+pub(crate) struct Limits {
+    /// Requests of the peer that are open.
+    pub(crate) in_flight: usize,
+    /// Threads that serve them.
+    pub(crate) threads: usize,
+    /// Our requests that wait for an answer.
+    pub(crate) pending: usize,
+    /// Bytes that wait for a peer that does not read.
+    pub(crate) unsent_bytes: usize,
+    /// The longest frame that is read.
+    pub(crate) frame_bytes: usize,
+}
+
+/// A request as its handler sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) params: Option<&'a RawValue>,
+}
+
+/// Where a request is being served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ground {
+    /// On the thread that read it: only what is known to be short.
+    Reader,
+    /// On a thread of the pool.
+    Worker,
+}
+
+/// What came of serving a request.
+#[derive(Debug)]
+pub(crate) enum Served {
+    /// The result's text was appended to the buffer, or this is the error.
+    Answered(Result<(), ErrorObject>),
+    /// Not here: it may take long. Serve it on a worker.
+    Elsewhere,
+}
+
+/// Where what belongs to a call goes before its answer: the shared writer of a connection, or nowhere.
+pub(crate) trait Outlet: Send + Sync {
+    /// Sends a notification while `call` is open, so that it precedes the answer and nothing follows that. May be
+    /// dropped when the peer does not read.
+    fn notify(&self, call: &Call, method: &str, params: &str);
+}
+
+/// The server or the client behind a connection.
+pub(crate) trait Role: Send + Sync + 'static {
+    /// Whether the method runs nobody else's code and can be served by the reading thread at once.
+    fn is_quick(&self, method: &str) -> bool;
+
+    /// Serves one request: appends the result's JSON to `out`.
+    fn serve(
+        &self,
+        outlet: &Arc<dyn Outlet>,
+        call: &Arc<Call>,
+        request: Request<'_>,
+        ground: Ground,
+        out: &mut Vec<u8>,
+    ) -> Served;
+
+    /// A notification the engine does not handle itself. Called by the reading thread: must not block.
+    fn notified(&self, method: &str, params: Option<&RawValue>);
+
+    /// A frame that is no message; the error to answer with, if any. Called by the reading thread.
+    fn bad_frame(&self, frame: &[u8], bad: &BadFrame) -> Option<ErrorObject>;
+
+    /// Whether a frame may hold several messages.
+    fn accepts_batches(&self) -> bool {
+        false
+    }
+
+    /// Whether responses may be written at all.
+    fn may_respond(&self) -> bool {
+        true
+    }
+
+    /// Whether a request carries the metadata of a Modern one.
+    fn is_modern(&self, params: Option<&RawValue>) -> bool;
+
+    /// The connection has ended. Called once, by the reading thread.
+    fn ended(&self) {}
+}
+
+/// How the engine is set up.
+#[derive(Clone, Debug)]
+pub(crate) struct Setup {
+    pub(crate) limits: Limits,
+    pub(crate) writing: Writing,
+    /// Whether the reading thread may run short calls itself.
+    pub(crate) runs_short_calls: bool,
+}
+
+/// One connection's engine. Clones share it.
+#[derive(Clone)]
+pub(crate) struct Peer(Arc<Shared>);
+
+/// What the threads of one engine share.
+pub(crate) struct Shared {
+    role: Arc<dyn Role>,
+    outbox: Arc<Outbox>,
+    pending: Pending,
+    in_flight: InFlight,
+    pool: ThreadPool,
+    reading: Reading,
+    link: Box<dyn Link>,
+    /// Why reading ended: an error, or the end of the input.
+    end: OnceLock<Option<String>>,
+    /// Disconnected when reading has ended.
+    ended: (std::sync::Mutex<Option<Sender<()>>>, Receiver<()>),
+    runs_short_calls: bool,
+}
+
+impl std::fmt::Debug for Peer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Peer({})", self.0.link.name())
+    }
+}
+
+/// What had to be left behind at the end of a connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CloseReport {
+    /// What it took to end the peer.
+    pub ending: Ending,
+    /// Everything we had to say was written.
+    pub flushed: bool,
+    /// The reading thread was stuck in a read that nothing could end, and was left to itself.
+    pub reader_detached: bool,
+    /// So many threads still ran handlers and were left to themselves.
+    pub handlers_detached: usize,
+}
+
+impl Peer {
+    /// Starts the engine on an open connection.
+    ///
+    /// # Errors
+    /// When the reading thread cannot be started.
+    pub(crate) fn start(connection: Connection, role: Arc<dyn Role>, setup: &Setup) -> io::Result<Self> {
+        let limits = &setup.limits;
+        let (end_tx, end_rx) = bounded(0);
+        let shared = Arc::new(Shared {
+            role,
+            outbox: Arc::new(Outbox::new(connection.writer, setup.writing, limits.unsent_bytes)),
+            pending: Pending::new(limits.pending),
+            in_flight: InFlight::new(limits.in_flight),
+            pool: ThreadPool::new("mcp-worker", limits.threads, limits.in_flight),
+            reading: Reading::new(connection.reader),
+            link: connection.link,
+            end: OnceLock::new(),
+            ended: (std::sync::Mutex::new(Some(end_tx)), end_rx),
+            runs_short_calls: setup.runs_short_calls,
+        });
+        reader::start(&shared)?;
+        Ok(Self(shared))
+    }
+
+    /// Sends a request; `write_params` is given its id and appends the parameters' JSON to the frame.
+    pub(crate) fn request(
+        &self,
+        method: &str,
+        wants_progress: bool,
+        write_params: impl FnOnce(&mut Vec<u8>, i64),
+    ) -> Result<Waiting, NotStarted> {
+        let waiting = self.0.pending.register(wants_progress).map_err(|no_slot| match no_slot {
+            NoSlot::Full(limit) => NotStarted::Busy(format!("{limit} requests wait for an answer already")),
+            NoSlot::Closed => NotStarted::Closed,
+        })?;
+        let sent = serve::with_buffer(|frame| {
+            write_call(frame, Some(&RequestId::Number(waiting.id)), method, Some(""));
+            frame.pop();
+            write_params(frame, waiting.id);
+            frame.extend_from_slice(b"}\n");
+            self.0.outbox.send(frame)
+        });
+        match sent {
+            Ok(()) => Ok(waiting),
+            Err(not_sent) => {
+                self.0.pending.forget(waiting.id);
+                Err(match not_sent {
+                    NotSent::Full(limit) => {
+                        NotStarted::Busy(format!("{limit} bytes wait for a peer that does not read"))
+                    }
+                    NotSent::Closed(_) => NotStarted::Closed,
+                })
+            }
+        }
+    }
+
+    /// Stops waiting for `id`; `true` if its answer had not come.
+    pub(crate) fn forget(&self, id: i64) -> bool {
+        self.0.pending.forget(id)
+    }
+
+    /// Sends a notification.
+    pub(crate) fn notify(&self, method: &str, params: Option<&str>) -> Result<(), NotSent> {
+        serve::with_buffer(|frame| {
+            write_call(frame, None, method, params);
+            frame.push(b'\n');
+            self.0.outbox.send(frame)
+        })
+    }
+
+    /// Sends a notification as far as that goes without waiting; it may be dropped. For progress and change notices.
+    pub(crate) fn try_notify(&self, method: &str, params: Option<&str>) -> Result<(), NotSent> {
+        let pushed = serve::with_buffer(|frame| {
+            write_call(frame, None, method, params);
+            frame.push(b'\n');
+            self.0.outbox.push(frame)
+        });
+        self.0.outbox.nudge();
+        pushed
+    }
+
+    /// Becomes ready (disconnected) when reading has ended.
+    pub(crate) fn ended(&self) -> Receiver<()> {
+        self.0.ended.1.clone()
+    }
+
+    /// Whether reading has ended; with what error, if any.
+    pub(crate) fn end(&self) -> Option<Option<String>> {
+        self.0.end.get().cloned()
+    }
+
+    /// The other end.
+    pub(crate) fn link(&self) -> &dyn Link {
+        self.0.link.as_ref()
+    }
+
+    /// Lets accepted requests finish, and their answers be written: `false` if some were not by the deadline.
+    pub(crate) fn drain(&self, deadline: Deadline) -> bool {
+        let finished = self.0.in_flight.drain(deadline);
+        let left = deadline.remaining().map(|left| left.max(Duration::from_millis(100)));
+        self.0.outbox.drain(Deadline::after(left)) && finished
+    }
+
+    /// Ends the connection in bounded time, whatever the peer does.
+    pub(crate) fn close(&self, reason: &str, patience: &Patience) -> CloseReport {
+        let shared = &self.0;
+        shared.in_flight.cancel_all(reason);
+        let flushed = shared.outbox.drain(Deadline::after(Some(patience.flush)));
+        shared.outbox.close(reason);
+        shared.pending.close();
+        let ending = shared.link.close(patience);
+        let handlers_detached = shared.pool.close(patience.threads);
+        let reader_detached = !shared.reading.is_own_thread() && {
+            // Nothing is ever sent: this ends by the disconnection or by the time.
+            let _ = shared.ended.1.recv_timeout(patience.threads);
+            shared.end.get().is_none()
+        };
+        shared.reading.dismiss(patience.threads);
+        if reader_detached {
+            log::warn!("the reading thread of {} is stuck and was left to itself", shared.link.name());
+        }
+        CloseReport { ending, flushed, reader_detached, handlers_detached }
+    }
+}
+
+/// Why a request was not sent.
+#[derive(Debug)]
+pub(crate) enum NotStarted {
+    Busy(String),
+    Closed,
+}
+
+impl Shared {
+    /// Reading is over.
+    fn finish(&self, error: Option<String>) {
+        if self.end.set(error).is_err() {
+            return;
+        }
+        self.pending.close();
+        self.role.ended();
+        let sender = self.ended.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+        drop(sender);
+    }
+}

@@ -1,0 +1,328 @@
+//! [`Outbox`]: every frame leaves through here, whole and in order.
+//!
+//! Whoever finds the writer free writes its own frame; whoever finds it taken leaves the frame for the one who
+//! is writing. That saves a wake-up a call, and under load gathers many frames into one write.
+//!
+//! Some threads must never wait for the peer to read: the reading one, and every caller on a client (its deadline
+//! counts from the moment the call is made). What they cannot write at once is left to a writer thread.
+
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::sync::Deadline;
+use crate::transport::FrameWrite;
+
+/// Who may wait while the peer does not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writing {
+    /// The thread that sends: the workers of a server.
+    Direct,
+    /// Only the writer thread: a client.
+    Threaded,
+}
+
+/// Why a frame was not taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NotSent {
+    /// This many bytes wait already for a peer that does not read.
+    Full(usize),
+    /// Nothing can be sent any more.
+    Closed(String),
+}
+
+/// The outgoing side of a connection.
+///
+/// Owner: the peer. Bound: `limit` bytes wait. End: [`close`](Self::close), or the first write error.
+pub(crate) struct Outbox {
+    state: Mutex<State>,
+    /// Signalled when waiting bytes were taken, when the writer came back, and at the end.
+    changed: Condvar,
+    writing: Writing,
+    limit: usize,
+}
+
+struct State {
+    /// `None` while somebody writes, and after the end.
+    writer: Option<Box<dyn FrameWrite>>,
+    /// Whole frames that wait for whoever is writing.
+    waiting: Vec<u8>,
+    /// Why nothing can be sent any more.
+    ended: Option<String>,
+    thread: WriterThread,
+    /// How many threads wait on `changed`: signalling it is a system call even when nobody does.
+    waiters: usize,
+}
+
+/// The writer thread (`mcp-writer`) is started by the first frame that needs it, waits on `changed`, and ends with the
+/// outbox.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WriterThread {
+    NotStarted,
+    Waiting,
+    Called,
+    Writing,
+}
+
+impl Outbox {
+    pub(crate) fn new(writer: Box<dyn FrameWrite>, writing: Writing, limit: usize) -> Self {
+        let state = State {
+            writer: Some(writer),
+            waiting: Vec::new(),
+            ended: None,
+            thread: WriterThread::NotStarted,
+            waiters: 0,
+        };
+        Self { state: Mutex::new(state), changed: Condvar::new(), writing, limit }
+    }
+
+    /// Sends `frame`, which ends with a line break. On a server this may wait for the peer to read.
+    ///
+    /// # Errors
+    /// When the end has come; on a client also when too much waits already.
+    pub(crate) fn send(self: &Arc<Self>, frame: &[u8]) -> Result<(), NotSent> {
+        let mut state = self.lock();
+        loop {
+            if let Some(reason) = &state.ended {
+                return Err(NotSent::Closed(reason.clone()));
+            }
+            if state.writer.is_some() || state.has_room(frame.len(), self.limit) {
+                break;
+            }
+            if self.writing == Writing::Threaded {
+                return Err(NotSent::Full(self.limit));
+            }
+            state = self.wait(state);
+        }
+        let Some(writer) = state.writer.take() else {
+            state.waiting.extend_from_slice(frame);
+            return Ok(());
+        };
+        if state.waiting.is_empty() {
+            drop(state);
+            self.write(writer, frame);
+        } else {
+            state.waiting.extend_from_slice(frame);
+            let batch = std::mem::take(&mut state.waiting);
+            drop(state);
+            self.write(writer, &batch);
+        }
+        Ok(())
+    }
+
+    /// Leaves `frame` to be written by the next [`flush`](Self::flush), [`nudge`](Self::nudge) or `send`. Never waits.
+    ///
+    /// # Errors
+    /// When too much waits already, or the end has come.
+    pub(crate) fn push(&self, frame: &[u8]) -> Result<(), NotSent> {
+        let mut state = self.lock();
+        if let Some(reason) = &state.ended {
+            return Err(NotSent::Closed(reason.clone()));
+        }
+        if !state.has_room(frame.len(), self.limit) {
+            return Err(NotSent::Full(self.limit));
+        }
+        state.waiting.extend_from_slice(frame);
+        Ok(())
+    }
+
+    /// Like [`push`](Self::push), but waits for room: for the reading thread, which stops reading while its peer does.
+    pub(crate) fn push_waiting(self: &Arc<Self>, frame: &[u8]) -> Result<(), NotSent> {
+        loop {
+            match self.push(frame) {
+                Err(NotSent::Full(_)) => {
+                    self.nudge();
+                    let state = self.lock();
+                    if state.ended.is_none() && !state.has_room(frame.len(), self.limit) {
+                        drop(self.wait(state));
+                    }
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// Writes what waits, unless somebody else is at it. May wait for the peer to read.
+    pub(crate) fn flush(self: &Arc<Self>) {
+        let mut state = self.lock();
+        if state.waiting.is_empty() {
+            return;
+        }
+        if let Some(writer) = state.writer.take() {
+            let batch = std::mem::take(&mut state.waiting);
+            drop(state);
+            self.write(writer, &batch);
+        }
+    }
+
+    /// Has what waits written by the writer thread. Never waits.
+    pub(crate) fn nudge(self: &Arc<Self>) {
+        let mut state = self.lock();
+        if !state.waiting.is_empty() && state.writer.is_some() {
+            self.call_thread(&mut state);
+        }
+    }
+
+    /// How many bytes wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.lock().waiting.len()
+    }
+
+    /// Waits until everything is written; `false` if it was not by then, or could not be.
+    pub(crate) fn drain(self: &Arc<Self>, deadline: Deadline) -> bool {
+        self.nudge();
+        let mut state = self.lock();
+        loop {
+            if state.ended.is_some() {
+                return state.waiting.is_empty() && state.writer.is_none();
+            }
+            if state.waiting.is_empty() && state.writer.is_some() {
+                return true;
+            }
+            match deadline.remaining() {
+                Some(left) if left.is_zero() => return false,
+                left => state = self.wait_for(state, left),
+            }
+        }
+    }
+
+    /// Ends sending. Drops the writer, which tells the peer; if somebody is stuck in a write, when that returns.
+    pub(crate) fn close(&self, reason: &str) {
+        let writer = {
+            let mut state = self.lock();
+            state.ended.get_or_insert_with(|| reason.to_owned());
+            state.waiting = Vec::new();
+            self.signal(&state);
+            state.writer.take()
+        };
+        drop(writer);
+    }
+
+    /// Writes `frames` and then whatever was left meanwhile, and gives the writer back.
+    fn write(self: &Arc<Self>, mut writer: Box<dyn FrameWrite>, frames: &[u8]) {
+        let mut batch;
+        let mut frames = frames;
+        loop {
+            let written = match self.writing {
+                Writing::Direct => writer.write_frames(frames).map(|()| frames.len()),
+                Writing::Threaded => writer.write_some(frames).map(Option::unwrap_or_default),
+            };
+            let mut state = self.lock();
+            match written {
+                Err(e) => return self.fail(&mut state, &e),
+                Ok(written) if written < frames.len() => {
+                    state.waiting.splice(..0, frames[written..].iter().copied());
+                    if self.is_over(&mut state) {
+                        return;
+                    }
+                    state.writer = Some(writer);
+                    self.call_thread(&mut state);
+                    return;
+                }
+                Ok(_) => {}
+            }
+            if self.is_over(&mut state) {
+                return;
+            }
+            if state.waiting.is_empty() {
+                state.writer = Some(writer);
+                self.signal(&state);
+                return;
+            }
+            batch = std::mem::take(&mut state.waiting);
+            frames = &batch;
+            self.signal(&state); // there is room again
+        }
+    }
+
+    /// Whether the end came while we were writing.
+    fn is_over(&self, state: &mut State) -> bool {
+        if state.ended.is_some() {
+            state.waiting = Vec::new();
+            self.signal(state);
+        }
+        state.ended.is_some()
+    }
+
+    fn fail(&self, state: &mut State, error: &io::Error) {
+        log::debug!("writing ended: {error}");
+        state.ended.get_or_insert_with(|| format!("writing failed: {error}"));
+        state.waiting = Vec::new();
+        self.signal(state);
+    }
+
+    fn call_thread(self: &Arc<Self>, state: &mut State) {
+        if state.thread == WriterThread::NotStarted {
+            let outbox = Arc::clone(self);
+            let spawned = std::thread::Builder::new().name("mcp-writer".into()).spawn(move || outbox.run_thread());
+            if let Err(e) = spawned {
+                self.fail(state, &e);
+                state.writer = None;
+                return;
+            }
+        }
+        state.thread = WriterThread::Called;
+        self.signal(state);
+    }
+
+    fn run_thread(self: Arc<Self>) {
+        let mut state = self.lock();
+        while state.ended.is_none() {
+            let writer = if state.thread == WriterThread::Called { state.writer.take() } else { None };
+            let Some(mut writer) = writer else {
+                if state.thread == WriterThread::Called && state.waiting.is_empty() {
+                    state.thread = WriterThread::Waiting;
+                }
+                state = self.wait(state);
+                continue;
+            };
+            state.thread = WriterThread::Writing;
+            while !state.waiting.is_empty() {
+                let batch = std::mem::take(&mut state.waiting);
+                self.signal(&state);
+                drop(state);
+                let written = writer.write_frames(&batch);
+                state = self.lock();
+                if let Err(e) = written {
+                    self.fail(&mut state, &e);
+                }
+            }
+            if state.ended.is_none() {
+                state.writer = Some(writer);
+                state.thread = WriterThread::Waiting;
+            }
+            self.signal(&state);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn signal(&self, state: &State) {
+        if state.waiters > 0 {
+            self.changed.notify_all();
+        }
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        self.wait_for(state, None)
+    }
+
+    fn wait_for<'a>(&self, mut state: MutexGuard<'a, State>, time: Option<Duration>) -> MutexGuard<'a, State> {
+        state.waiters += 1;
+        let mut state = match time {
+            Some(time) => self.changed.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner).0,
+            None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+        };
+        state.waiters -= 1;
+        state
+    }
+}
+
+impl State {
+    /// A frame larger than the limit goes when nothing else waits: it must go somehow.
+    fn has_room(&self, bytes: usize, limit: usize) -> bool {
+        self.waiting.is_empty() || self.waiting.len() + bytes <= limit
+    }
+}

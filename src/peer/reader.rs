@@ -1,0 +1,399 @@
+//! The reading role: one thread reads, and may also run short calls; a stand-by takes over when such a
+//! call turns out long. See [`Baton`] for the rule and its proof.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use serde_json::value::RawValue;
+
+use super::call::NotServed;
+use super::serve::{busy, with_buffer};
+use super::{Call, Ground, Request, Shared};
+use crate::json::{FromJson, Json, Members};
+use crate::jsonrpc::{BadFrame, ErrorObject, Incoming, RequestId, begin_result, is_empty_line};
+use crate::sync::{Baton, Deadline, Lent, Tick};
+use crate::transport::{FrameRead, Received};
+
+/// How often a stand-by looks. A call that is still running at the second look loses the role: after half to one
+/// millisecond.
+const TICK: Duration = Duration::from_micros(500);
+
+/// Looks without anything happening after which a stand-by sleeps until it is woken. Ticking costs CPU time.
+const QUIET_TICKS: u32 = 20;
+
+/// Requests closer together than this are dense traffic, ...
+const DENSE_GAP: Duration = Duration::from_millis(1);
+
+/// ... once there have been so many in a row.
+const DENSE_RUN: u32 = 16;
+
+/// A longer frame goes to a worker: taking it apart is not short.
+const SHORT_FRAME_BYTES: usize = 64 * 1024;
+
+/// Answers are gathered while further requests are here already, up to so many bytes.
+const GATHER_BYTES: usize = 32 * 1024;
+
+/// The reading half and who may use it.
+///
+/// Threads: `mcp-reader` holds the role; at most one `mcp-standby` waits for it (they change places). A thread that lost
+/// the role while it runs a call becomes the stand-by, or ends if there is one.
+pub(super) struct Reading {
+    /// Locked by the holder of the role alone.
+    reader: Mutex<Box<dyn FrameRead>>,
+    baton: Baton,
+    /// Whether there is a stand-by, or a thread on its way to being it.
+    has_stand_by: AtomicBool,
+    /// The stand-by, to be woken.
+    stand_by: Mutex<Option<Thread>>,
+    is_over: AtomicBool,
+    /// How many of these threads run.
+    threads: Mutex<Vec<thread::ThreadId>>,
+    ended: Condvar,
+}
+
+impl Reading {
+    pub(super) fn new(reader: Box<dyn FrameRead>) -> Self {
+        Self {
+            reader: Mutex::new(reader),
+            baton: Baton::default(),
+            has_stand_by: AtomicBool::new(false),
+            stand_by: Mutex::new(None),
+            is_over: AtomicBool::new(false),
+            threads: Mutex::default(),
+            ended: Condvar::new(),
+        }
+    }
+
+    /// Whether the calling thread is one of the reading ones: it must not wait for itself.
+    pub(super) fn is_own_thread(&self) -> bool {
+        locked(&self.threads).contains(&thread::current().id())
+    }
+
+    /// Wakes a stand-by so that it ends, and waits a while for these threads, except a stuck reader.
+    pub(super) fn dismiss(&self, grace: Duration) {
+        self.is_over.store(true, Ordering::SeqCst);
+        self.wake_stand_by();
+        let deadline = Deadline::after(Some(grace));
+        let stuck = usize::from(!self.is_own_thread() && self.reader.try_lock().is_err());
+        let mut threads = locked(&self.threads);
+        while threads.len() > stuck && !deadline.has_passed() {
+            let left = deadline.remaining().unwrap_or_default();
+            threads = self.ended.wait_timeout(threads, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn wake_stand_by(&self) {
+        if let Some(stand_by) = locked(&self.stand_by).as_ref() {
+            stand_by.unpark();
+        }
+    }
+}
+
+fn locked<T: ?Sized>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts the reading thread.
+pub(super) fn start(shared: &Arc<Shared>) -> io::Result<()> {
+    spawn(shared, "mcp-reader", Post::Reader)
+}
+
+enum Post {
+    Reader,
+    StandBy,
+}
+
+fn spawn(shared: &Arc<Shared>, name: &str, post: Post) -> io::Result<()> {
+    let at_work = Arc::clone(shared);
+    // Counted by the one who starts it, so that nobody finds it missing in between.
+    let mut threads = locked(&shared.reading.threads);
+    let thread = thread::Builder::new().name(name.into()).spawn(move || {
+        at_work.serve_posts(post);
+        let mut threads = locked(&at_work.reading.threads);
+        threads.retain(|id| *id != thread::current().id());
+        at_work.reading.ended.notify_all();
+    })?;
+    threads.push(thread.thread().id());
+    Ok(())
+}
+
+/// How a reader left its post.
+enum Left {
+    /// Nothing more is read.
+    Ended,
+    /// A stand-by reads now.
+    Relieved,
+}
+
+impl Shared {
+    /// A reading thread's life.
+    fn serve_posts(self: &Arc<Self>, mut post: Post) {
+        loop {
+            post = match post {
+                Post::Reader => match self.read() {
+                    Left::Ended => return,
+                    Left::Relieved if self.reading.has_stand_by.swap(true, Ordering::SeqCst) => return,
+                    Left::Relieved => Post::StandBy,
+                },
+                Post::StandBy if self.stand_by() => Post::Reader,
+                Post::StandBy => return,
+            }
+        }
+    }
+
+    /// Stands by until the role is ours (`true`) or the connection is over.
+    fn stand_by(&self) -> bool {
+        let reading = &self.reading;
+        *locked(&reading.stand_by) = Some(thread::current());
+        let mut last = reading.baton.turn();
+        let mut quiet = 0;
+        while !reading.is_over.load(Ordering::SeqCst) {
+            if !reading.baton.is_watched() {
+                thread::park();
+                last = reading.baton.turn();
+                quiet = 0;
+                continue;
+            }
+            thread::park_timeout(TICK);
+            match reading.baton.tick(&mut last) {
+                Tick::Took => {
+                    *locked(&reading.stand_by) = None;
+                    reading.has_stand_by.store(false, Ordering::SeqCst);
+                    return true;
+                }
+                Tick::Active => quiet = 0,
+                Tick::Quiet => {
+                    quiet += 1;
+                    if quiet >= QUIET_TICKS {
+                        reading.baton.doze(last);
+                    }
+                }
+            }
+        }
+        false
+    }
+
+    /// Makes sure that a stand-by ticks; `false` if there can be none.
+    fn is_watched(self: &Arc<Self>) -> bool {
+        let reading = &self.reading;
+        if reading.baton.is_watched() {
+            return true;
+        }
+        reading.baton.watch();
+        if reading.has_stand_by.swap(true, Ordering::SeqCst) {
+            reading.wake_stand_by();
+            return true;
+        }
+        match spawn(self, "mcp-standby", Post::StandBy) {
+            Ok(()) => true,
+            Err(e) => {
+                log::debug!("no stand-by thread, every call goes to a worker: {e}");
+                reading.has_stand_by.store(false, Ordering::SeqCst);
+                reading.baton.doze(reading.baton.turn());
+                false
+            }
+        }
+    }
+
+    /// Reads until the end, or until somebody else does.
+    fn read(self: &Arc<Self>) -> Left {
+        // A reader before us may have gathered answers that nobody has written.
+        self.outbox.nudge();
+        let mut frame = Vec::new();
+        let mut density = Density::default();
+        loop {
+            let (received, has_more) = {
+                let mut reader = locked(&self.reading.reader);
+                let received = reader.read_frame(&mut frame);
+                (received, reader.has_frame())
+            };
+            let is_held = match received {
+                Ok(Received::Frame) if is_empty_line(&frame) => true,
+                Ok(Received::Frame) => self.accept(&frame, has_more, &mut density),
+                Ok(Received::TooLong(limit)) => {
+                    self.refuse(&[], &BadFrame::too_long(limit));
+                    true
+                }
+                Ok(Received::End) => {
+                    self.finish(None);
+                    return Left::Ended;
+                }
+                Err(e) => {
+                    log::debug!("reading ended: {e}");
+                    self.finish(Some(e.to_string()));
+                    return Left::Ended;
+                }
+            };
+            if !is_held {
+                return Left::Relieved;
+            }
+            if !has_more {
+                self.outbox.nudge();
+            }
+        }
+    }
+
+    /// Acts on one frame; `false` if the reading role was lost meanwhile.
+    fn accept(self: &Arc<Self>, frame: &[u8], has_more: bool, density: &mut Density) -> bool {
+        match Incoming::decode(frame) {
+            Ok(Incoming::Request { id, method, params }) => {
+                let request = Request { method: &method, params };
+                let Some(call) = self.admit(id, request) else { return true };
+                if self.role.is_quick(&method) {
+                    self.serve_here(&call, request);
+                    return true;
+                }
+                let may_run_here = self.runs_short_calls
+                    && density.another()
+                    && frame.len() <= SHORT_FRAME_BYTES
+                    && self.is_watched();
+                if may_run_here {
+                    return self.serve_watched(call, request, has_more);
+                }
+                self.serve_on_worker(call, request);
+            }
+            Ok(other) => self.hear(other),
+            Err(bad) if bad.is_batch && self.role.accepts_batches() => self.accept_batch(frame),
+            Err(bad) => self.refuse(frame, &bad),
+        }
+        true
+    }
+
+    /// Opens a call for a request, unless the engine answers it itself.
+    pub(super) fn admit(&self, id: RequestId, request: Request<'_>) -> Option<Arc<Call>> {
+        // spec: 2025-11-25 basic/utilities/ping (prompt, in any state); a Modern ping does not exist
+        if request.method == "ping" && !self.role.is_modern(request.params) {
+            self.pong(&id);
+            return None;
+        }
+        match self.in_flight.begin(id.clone()) {
+            Ok(call) => return Some(call),
+            // Without the id: an answer to it would be taken for the first call's.
+            Err(NotServed::Duplicate) => {
+                self.answer(None, &ErrorObject::invalid_request(format!("request id {id} is in use")));
+            }
+            Err(NotServed::Full(limit)) => self.answer(Some(&id), &busy(limit)),
+        }
+        None
+    }
+
+    fn pong(&self, id: &RequestId) {
+        if !self.role.may_respond() {
+            log::debug!("ignored a ping: this connection carries no responses of ours");
+            return;
+        }
+        with_buffer(|frame| {
+            begin_result(frame, Some(id));
+            frame.extend_from_slice(b"{}}\n");
+            self.sent(self.outbox.push_waiting(frame));
+        });
+    }
+
+    /// Serves what needs nobody else's code, in the reading role.
+    fn serve_here(self: &Arc<Self>, call: &Arc<Call>, request: Request<'_>) {
+        with_buffer(|frame| match self.serve(call, request, Ground::Reader, frame) {
+            Some(true) => self.sent(self.outbox.push_waiting(frame)),
+            Some(false) => {}
+            None => log::error!("{} is quick and yet was not served", request.method),
+        });
+        self.in_flight.end();
+    }
+
+    /// Serves a call that is thought to be short while a stand-by watches; `false` if the role was lost.
+    fn serve_watched(self: &Arc<Self>, call: Arc<Call>, request: Request<'_>, has_more: bool) -> bool {
+        let loan = match self.reading.baton.lend() {
+            Lent::Loan(loan) => Some(loan),
+            Lent::Taken => None,
+            Lent::Unwatched => {
+                self.serve_on_worker(call, request);
+                return true;
+            }
+        };
+        let served = with_buffer(|frame| {
+            let served = self.serve(&call, request, Ground::Reader, frame);
+            if served == Some(true) {
+                self.sent(self.outbox.push_waiting(frame));
+            }
+            served
+        });
+        if served.is_some() {
+            self.in_flight.end();
+        }
+        if !has_more || self.outbox.waiting() > GATHER_BYTES {
+            self.outbox.flush();
+        }
+        let is_held = loan.is_some_and(|loan| self.reading.baton.reclaim(loan));
+        if served.is_none() {
+            self.serve_on_worker(call, request);
+        }
+        is_held
+    }
+
+    /// Acts on what needs no answer.
+    pub(super) fn hear(&self, incoming: Incoming<'_>) {
+        match incoming {
+            Incoming::Response { id: Some(id), result } => {
+                if !self.pending.complete(&id, result.map(Json::from_raw)) {
+                    log::debug!("ignored a response to {id}: nobody waits for it");
+                }
+            }
+            Incoming::Response { id: None, result } => {
+                log::warn!("the peer could not read one of our messages: {:?}", result.err());
+            }
+            Incoming::Notification { method, params } => match method.as_ref() {
+                "notifications/cancelled" => self.hear_cancelled(params),
+                "notifications/progress" => self.hear_progress(params),
+                _ => self.role.notified(&method, params),
+            },
+            Incoming::Request { .. } => {}
+        }
+    }
+
+    fn hear_cancelled(&self, params: Option<&RawValue>) {
+        let Some(mut params) = params.and_then(|raw| Members::of(raw).ok()) else {
+            log::debug!("ignored a cancellation without parameters");
+            return;
+        };
+        let reason = params.lenient::<String>("reason").unwrap_or_else(|| "cancelled by the peer".to_owned());
+        match params.required::<RequestId>("requestId") {
+            Ok(id) if self.in_flight.cancel(&id, &reason) => log::debug!("request {id} cancelled: {reason}"),
+            Ok(id) => log::debug!("ignored the cancellation of {id}: no such request is open"),
+            Err(e) => log::debug!("ignored a cancellation: {e}"),
+        }
+    }
+
+    fn hear_progress(&self, params: Option<&RawValue>) {
+        let token = params.and_then(|raw| Members::of(raw).ok()?.take("progressToken"));
+        let token = token.and_then(|raw| RequestId::from_json(raw).ok());
+        match (token, params) {
+            (Some(token), Some(params)) if self.pending.progress(&token, Json::from_raw(params)) => {}
+            (token, _) => log::debug!("ignored progress for {token:?}: nobody asked for it (any more)"),
+        }
+    }
+
+    fn refuse(&self, frame: &[u8], bad: &BadFrame) {
+        if let Some(error) = self.role.bad_frame(frame, bad) {
+            self.answer(bad.id.as_ref(), &error);
+        }
+    }
+}
+
+/// Whether requests come so close together that a ticking stand-by is worth its CPU time.
+#[derive(Default)]
+struct Density {
+    last: Option<Instant>,
+    run: u32,
+}
+
+impl Density {
+    /// Another request; whether traffic is dense.
+    fn another(&mut self) -> bool {
+        let now = Instant::now();
+        let gap = self.last.replace(now).map(|last| now - last);
+        self.run = if gap.is_some_and(|gap| gap < DENSE_GAP) { (self.run + 1).min(DENSE_RUN) } else { 0 };
+        self.run >= DENSE_RUN
+    }
+}

@@ -1,0 +1,126 @@
+//! Serving one request of the peer: its one answer, whatever its handler does.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use super::{Call, Ground, NotSent, Outlet, Request, Served, Shared};
+use crate::json::Json;
+use crate::jsonrpc::{ErrorObject, RequestId, begin_result, write_call, write_error};
+
+thread_local! {
+    /// Every frame is put together here, so that a call allocates none.
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A buffer larger than this is given back after use.
+const KEEP_BYTES: usize = 256 * 1024;
+
+/// Lends the thread's buffer, empty. A nested use gets one of its own.
+pub(super) fn with_buffer<T>(work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+    let mut buffer = BUFFER.with(|buffer| buffer.try_borrow_mut().map(|mut b| std::mem::take(&mut *b)).unwrap_or_default());
+    buffer.clear();
+    let result = work(&mut buffer);
+    if buffer.capacity() <= KEEP_BYTES {
+        BUFFER.with(|place| place.replace(buffer));
+    }
+    result
+}
+
+impl Shared {
+    /// Serves `call` into `frame`: `Some(true)` if it holds an answer to be sent, `Some(false)` if nothing is to be
+    /// sent, `None` if a worker is to serve it.
+    pub(super) fn serve(
+        self: &Arc<Self>,
+        call: &Arc<Call>,
+        request: Request<'_>,
+        ground: Ground,
+        frame: &mut Vec<u8>,
+    ) -> Option<bool> {
+        frame.clear();
+        begin_result(frame, Some(&call.id));
+        // The role's own state is only changed by whole steps; a panic in a handler leaves it usable.
+        let outlet: Arc<dyn Outlet> = Arc::<Self>::clone(self);
+        let served = catch_unwind(AssertUnwindSafe(|| self.role.serve(&outlet, call, request, ground, frame)));
+        let result = match served {
+            Ok(Served::Elsewhere) => return None,
+            Ok(Served::Answered(result)) => result,
+            Err(_) => {
+                log::error!("the handler of {} panicked", request.method);
+                Err(ErrorObject::internal(format!("the handler of {} panicked", request.method)))
+            }
+        };
+        match result {
+            Ok(()) => frame.push(b'}'),
+            Err(error) => {
+                frame.clear();
+                write_error(frame, Some(&call.id), &error);
+            }
+        }
+        frame.push(b'\n');
+        let may_answer = self.in_flight.finish(call);
+        if !may_answer {
+            log::debug!("no answer to request {}: it was cancelled", call.id);
+        }
+        Some(may_answer && self.role.may_respond())
+    }
+
+    /// Has a worker serve `call`, or answers that there is none.
+    pub(super) fn serve_on_worker(self: &Arc<Self>, call: Arc<Call>, request: Request<'_>) {
+        let (shared, at_work) = (Arc::clone(self), Arc::clone(&call));
+        let method = request.method.to_owned();
+        let params = request.params.map(Json::from_raw);
+        let accepted = self.pool.execute(move || {
+            with_buffer(|frame| {
+                let request = Request { method: &method, params: params.as_ref().map(Json::as_raw) };
+                if shared.serve(&at_work, request, Ground::Worker, frame) == Some(true) {
+                    shared.sent(shared.outbox.send(frame));
+                }
+            });
+            shared.in_flight.end();
+        });
+        if let Err(refused) = accepted {
+            self.answer_refused(&call, &refused);
+        }
+    }
+
+    /// Answers with an error, from the reading thread: it is left for another thread to write.
+    pub(super) fn answer(&self, id: Option<&RequestId>, error: &ErrorObject) {
+        if !self.role.may_respond() {
+            log::debug!("no answer on this connection: {error}");
+            return;
+        }
+        with_buffer(|frame| {
+            write_error(frame, id, error);
+            frame.push(b'\n');
+            self.sent(self.outbox.push_waiting(frame));
+        });
+    }
+
+    /// An answer that cannot be sent has lost its reader: there is nobody to tell.
+    pub(super) fn sent(&self, sent: Result<(), NotSent>) {
+        if let Err(reason) = sent {
+            log::debug!("an answer was not sent: {reason:?}");
+        }
+    }
+}
+
+impl Outlet for Shared {
+    fn notify(&self, call: &Call, method: &str, params: &str) {
+        let pushed = with_buffer(|frame| {
+            write_call(frame, None, method, Some(params));
+            frame.push(b'\n');
+            call.while_open(|| self.outbox.push(frame))
+        });
+        match pushed {
+            Some(Ok(())) => self.outbox.flush(),
+            Some(Err(reason)) => log::debug!("dropped {method} of request {}: {reason:?}", call.id),
+            None => log::debug!("dropped {method} of request {}: it has ended", call.id),
+        }
+    }
+}
+
+/// The error of a request that arrives while as many as allowed are open.
+pub(super) fn busy(limit: usize) -> ErrorObject {
+    ErrorObject::internal(format!("server busy: {limit} requests in flight"))
+}

@@ -1,0 +1,90 @@
+//! [`wait`]: the caller's thread, blocked on its channels.
+
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, never, select};
+
+use super::pending::{Answer, Waiting};
+use crate::json::Json;
+use crate::sync::{CancelToken, Deadline};
+
+/// How long a caller waits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patient {
+    /// For the answer, or, if `resets`, for the next sign of life.
+    pub(crate) each: Option<Duration>,
+    /// In all, whatever happens.
+    pub(crate) total: Option<Duration>,
+    /// Progress starts `each` anew.
+    pub(crate) resets: bool,
+}
+
+/// How the waiting ended.
+#[derive(Debug)]
+pub(crate) enum Waited {
+    Answer(Answer),
+    /// After this long.
+    TimedOut(Duration),
+    Cancelled(String),
+    /// The connection ended.
+    Closed,
+}
+
+/// What to do with progress, on the waiting thread.
+pub(crate) type OnProgress<'a> = Option<&'a mut dyn FnMut(&Json)>;
+
+/// Waits for the answer. The time runs from `start`, so that writing the request counts.
+pub(crate) fn wait(
+    waiting: &Waiting,
+    start: std::time::Instant,
+    patient: Patient,
+    cancel: Option<&CancelToken>,
+    mut on_progress: OnProgress<'_>,
+) -> Waited {
+    let ends = |time: Option<Duration>, from: std::time::Instant| {
+        Deadline::after(time.map(|time| time.saturating_sub(from.elapsed())))
+    };
+    let total = ends(patient.total, start);
+    let mut deadline = ends(patient.each, start).earlier(total);
+    let closed_or = |answer: Result<Answer, _>| answer.map_or(Waited::Closed, Waited::Answer);
+    if cancel.is_none() && on_progress.is_none() && !patient.resets {
+        return match deadline.instant() {
+            None => closed_or(waiting.answer.recv().map_err(drop)),
+            Some(at) => match waiting.answer.recv_deadline(at) {
+                Err(RecvTimeoutError::Timeout) => Waited::TimedOut(start.elapsed()),
+                answer => closed_or(answer.map_err(drop)),
+            },
+        };
+    }
+    let cancelled = cancel.map_or_else(never, CancelToken::receiver);
+    let mut progress: Receiver<Json> = waiting.progress.clone();
+    loop {
+        let timeout = deadline.instant().map_or_else(never, crossbeam_channel::at);
+        select! {
+            recv(progress) -> report => match report {
+                Ok(report) => {
+                    if patient.resets {
+                        deadline = Deadline::after(patient.each).earlier(total);
+                    }
+                    if let Some(on_progress) = on_progress.as_mut() {
+                        on_progress(&report);
+                    }
+                }
+                // The request is answered, or the connection has ended: the other channel says which.
+                Err(_) => progress = never(),
+            },
+            recv(waiting.answer) -> answer => {
+                // Progress precedes its answer: what is here was sent before it.
+                while let (Some(on_progress), Ok(report)) = (on_progress.as_mut(), waiting.progress.try_recv()) {
+                    on_progress(&report);
+                }
+                return closed_or(answer.map_err(drop));
+            },
+            recv(cancelled) -> _ => {
+                let reason = cancel.and_then(CancelToken::reason).unwrap_or("cancelled");
+                return Waited::Cancelled(reason.to_owned());
+            },
+            recv(timeout) -> _ => return Waited::TimedOut(start.elapsed()),
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! [`ThreadPool`]: threads for other people's code.
+
+use std::collections::VecDeque;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::Deadline;
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// How long a thread without work stays.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// A pool that grows when a job finds no idle thread, up to a bound, and shrinks again when there is
+/// nothing to do. It must grow: jobs wait for people and for each other.
+///
+/// Owner: the server or client it serves. Bound: `max_threads`, `max_queued`. End: [`close`](Self::close), or drop,
+/// which waits a short grace; a thread that is still busy then is left to itself and reported.
+#[derive(Debug)]
+pub(crate) struct ThreadPool {
+    shared: Arc<Shared>,
+}
+
+/// Why a job was not taken.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// This many jobs are waiting already.
+    Full(usize),
+    /// The first thread could not be started.
+    NoThread(io::Error),
+    /// The pool is closed.
+    Closed,
+}
+
+struct Shared {
+    name: &'static str,
+    max_threads: usize,
+    max_queued: usize,
+    state: Mutex<State>,
+    /// Signalled when there is a job, and at the close.
+    work: Condvar,
+    /// Signalled when a thread ends.
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<Job>,
+    threads: usize,
+    idle: usize,
+    is_closed: bool,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl ThreadPool {
+    pub(crate) fn new(name: &'static str, max_threads: usize, max_queued: usize) -> Self {
+        let shared = Shared {
+            name,
+            max_threads: max_threads.max(1),
+            max_queued,
+            state: Mutex::default(),
+            work: Condvar::new(),
+            ended: Condvar::new(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Runs `job` on a thread of the pool, soon.
+    pub(crate) fn execute(&self, job: impl FnOnce() + Send + 'static) -> Result<(), Refused> {
+        let mut state = self.shared.lock();
+        if state.is_closed {
+            return Err(Refused::Closed);
+        }
+        if state.queue.len() >= self.shared.max_queued {
+            return Err(Refused::Full(self.shared.max_queued));
+        }
+        state.queue.push_back(Box::new(job));
+        // `idle` counts waiting threads, some of which have been signalled and not yet woken: the
+        // jobs already queued are theirs.
+        if state.idle >= state.queue.len() {
+            self.shared.work.notify_one();
+            return Ok(());
+        }
+        if state.threads < self.shared.max_threads {
+            state.threads += 1;
+            let shared = Arc::clone(&self.shared);
+            let spawned = std::thread::Builder::new().name(self.shared.name.into()).spawn(move || shared.run());
+            if let Err(e) = spawned {
+                state.threads -= 1;
+                if state.threads == 0 {
+                    state.queue.pop_back();
+                    return Err(Refused::NoThread(e));
+                }
+                log::warn!("no further thread for {}, {} are at work: {e}", self.shared.name, state.threads);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes no more jobs, drops the waiting ones, and waits for the running ones. Returns how many threads
+    /// were still busy when `grace` was over.
+    pub(crate) fn close(&self, grace: Duration) -> usize {
+        let deadline = Deadline::after(Some(grace));
+        let mut state = self.shared.lock();
+        state.is_closed = true;
+        let dropped = std::mem::take(&mut state.queue);
+        self.shared.work.notify_all();
+        while state.threads > 0 && !deadline.has_passed() {
+            let left = deadline.remaining().unwrap_or(grace);
+            state = self.shared.ended.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let stuck = state.threads;
+        drop(state);
+        drop(dropped); // a job's own drop is foreign code: not under the lock
+        stuck
+    }
+}
+
+impl Drop for ThreadPool {
+    fn drop(&mut self) {
+        let stuck = self.close(Duration::from_millis(100));
+        if stuck > 0 {
+            log::warn!("{stuck} threads of {} are stuck and were left to themselves", self.shared.name);
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self) {
+        while let Some(job) = self.next() {
+            if catch_unwind(AssertUnwindSafe(job)).is_err() {
+                // Calls catch their own panics and answer; this is the last line of defence.
+                log::error!("a job of {} panicked", self.name);
+            }
+        }
+        self.ended.notify_all();
+    }
+
+    /// The next job; `None` when this thread is to end, which has then been counted.
+    fn next(&self) -> Option<Job> {
+        let mut state = self.lock();
+        loop {
+            if let Some(job) = state.queue.pop_front() {
+                return Some(job);
+            }
+            if state.is_closed {
+                break;
+            }
+            state.idle += 1;
+            let (woken, wait) = self.work.wait_timeout(state, IDLE).unwrap_or_else(PoisonError::into_inner);
+            state = woken;
+            state.idle -= 1;
+            if wait.timed_out() && state.queue.is_empty() {
+                break;
+            }
+        }
+        state.threads -= 1;
+        None
+    }
+}
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    use super::*;
+    use crossbeam_channel::{bounded, unbounded};
+
+    #[test]
+    fn jobs_that_wait_for_each_other_finish() {
+        let pool = ThreadPool::new("test-pool", 64, 64);
+        let (done_tx, done_rx) = unbounded();
+        let mut previous = None;
+        for i in 0..50 {
+            let (tx, rx) = bounded::<()>(0);
+            let (before, done) = (previous.replace(rx), done_tx.clone());
+            pool.execute(move || {
+                if let Some(before) = before {
+                    let _ = before.recv();
+                }
+                drop(tx);
+                let _ = done.send(i);
+            })
+            .expect("room");
+        }
+        drop(done_tx);
+        assert_eq!(done_rx.iter().count(), 50);
+    }
+
+    #[test]
+    fn overload_is_refused_and_panics_cost_no_thread() {
+        let pool = ThreadPool::new("test-pool", 1, 1);
+        let (hold_tx, hold_rx) = bounded::<()>(0);
+        let (at_work_tx, at_work_rx) = bounded::<()>(0);
+        pool.execute(move || {
+            let _ = at_work_tx.send(());
+            let _ = hold_rx.recv();
+            panic!("the panic of a test");
+        })
+        .expect("room");
+        at_work_rx.recv().expect("the job runs");
+        let (tx, rx) = bounded(1);
+        pool.execute(move || tx.send(5).expect("open")).expect("room for one in the queue");
+        assert!(matches!(pool.execute(|| ()), Err(Refused::Full(1))));
+        drop(hold_tx);
+        assert_eq!(rx.recv(), Ok(5));
+    }
+
+    #[test]
+    fn close_reports_what_is_stuck_and_drop_joins_what_is_not() {
+        let (hold_tx, hold_rx) = bounded::<()>(0);
+        let (at_work_tx, at_work_rx) = bounded::<()>(0);
+        let pool = ThreadPool::new("test-pool", 2, 2);
+        pool.execute(move || {
+            let _ = at_work_tx.send(());
+            let _ = hold_rx.recv();
+        })
+        .expect("room");
+        at_work_rx.recv().expect("the job runs");
+        assert_eq!(pool.close(Duration::ZERO), 1);
+        drop(hold_tx);
+        assert_eq!(pool.close(Duration::from_secs(60)), 0);
+        assert!(matches!(pool.execute(|| ()), Err(Refused::Closed)));
+    }
+}

@@ -1,0 +1,243 @@
+//! Byte channels that carry frames: child processes, this process's stdin and stdout, sockets, memory.
+//!
+//! A [`Transport`] is opened into a [`Connection`]: one half that reads frames, one that writes them, and a
+//! [`Link`] that knows the other end and can end it. One frame is one line.
+//!
+//! **Invariant:** knows nothing of what is inside a frame.
+
+mod child;
+mod framing;
+mod memory;
+mod stderr;
+mod stdio;
+mod stream;
+mod tap;
+
+use std::fmt;
+use std::io;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+pub use child::{ChildProcess, Environment, Stderr};
+pub use framing::{DEFAULT_MAX_FRAME_BYTES, LineReader};
+pub use memory::{MemoryTransport, memory_pair};
+pub use stdio::{Stdio, child_command};
+pub use stream::Stream;
+pub(crate) use tap::tapped;
+pub use tap::{Direction, Tap, WireLog};
+
+/// A way to reach a peer, not yet opened.
+pub trait Transport: Send + 'static {
+    /// Opens the connection: starts the process, takes the handles.
+    ///
+    /// # Errors
+    /// What the operating system says, with the command or address in the text.
+    fn open(self: Box<Self>, options: &OpenOptions) -> io::Result<Connection>;
+
+    /// A copy to open again after the peer died while the protocol was being settled; `None` where that
+    /// makes no sense.
+    fn again(&self) -> Option<Box<dyn Transport>> {
+        None
+    }
+}
+
+/// What whoever opens a transport asks of it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct OpenOptions {
+    /// The longest frame that is read, in bytes. A longer one is skipped and reported.
+    pub max_frame_bytes: usize,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self { max_frame_bytes: DEFAULT_MAX_FRAME_BYTES }
+    }
+}
+
+/// An open connection.
+#[non_exhaustive]
+pub struct Connection {
+    /// The half that reads. Used by one thread at a time.
+    pub reader: Box<dyn FrameRead>,
+    /// The half that writes. Used by one thread at a time; dropping it tells the peer that nothing more comes.
+    pub writer: Box<dyn FrameWrite>,
+    /// The other end.
+    pub link: Box<dyn Link>,
+}
+
+impl Connection {
+    /// Joins two halves and a link.
+    pub fn new(
+        reader: impl FrameRead + 'static,
+        writer: impl FrameWrite + 'static,
+        link: impl Link + 'static,
+    ) -> Self {
+        Self { reader: Box::new(reader), writer: Box::new(writer), link: Box::new(link) }
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Connection to {}", self.link.name())
+    }
+}
+
+/// What reading brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Received {
+    /// A frame.
+    Frame,
+    /// A frame longer than this limit, in bytes. It was skipped.
+    TooLong(usize),
+    /// The peer sends nothing more.
+    End,
+}
+
+/// The reading half.
+pub trait FrameRead: Send {
+    /// Waits for a frame and puts it into `frame`, which is cleared first, without the line's end.
+    ///
+    /// # Errors
+    /// When the channel broke; nothing more is read then.
+    fn read_frame(&mut self, frame: &mut Vec<u8>) -> io::Result<Received>;
+
+    /// Whether the next frame is here already, so that reading it will not wait.
+    fn has_frame(&self) -> bool {
+        false
+    }
+}
+
+/// The writing half.
+pub trait FrameWrite: Send {
+    /// Writes `frames`, whole frames with their line ends, however long that takes.
+    ///
+    /// # Errors
+    /// When the channel broke.
+    fn write_frames(&mut self, frames: &[u8]) -> io::Result<()>;
+
+    /// Writes as much of `frames` as goes without waiting and says how much; `None` if this channel cannot tell.
+    ///
+    /// # Errors
+    /// When the channel broke.
+    fn write_some(&mut self, frames: &[u8]) -> io::Result<Option<usize>> {
+        let _ = frames;
+        Ok(None)
+    }
+}
+
+/// The other end of a connection.
+pub trait Link: Send + Sync {
+    /// A command line or an address, for messages.
+    fn name(&self) -> &str;
+
+    /// How the peer's process ended, if it is one and has.
+    fn exit_status(&self) -> Option<ExitStatus> {
+        None
+    }
+
+    /// The last of what the peer wrote to stderr. Called after the connection ended it waits a moment for
+    /// the rest.
+    fn stderr_tail(&self) -> String {
+        String::new()
+    }
+
+    /// Makes a blocked read return, where that is possible.
+    fn interrupt(&self) {}
+
+    /// Ends the peer, after the writing half was dropped: in order, and in bounded time.
+    fn close(&self, patience: &Patience) -> Ending {
+        let _ = patience;
+        self.interrupt();
+        Ending::default()
+    }
+}
+
+/// How long closing waits at each step.
+///
+/// spec: 2026-07-28 basic/transports/stdio#shutdown
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Patience {
+    /// For unsent frames to be written, before the end of input is signalled. Default: 1 s.
+    pub flush: Duration,
+    /// For the server to exit by itself after the end of its input. Default: 2 s.
+    pub exit: Duration,
+    /// For it to exit after SIGTERM; then comes SIGKILL. Default: 2 s.
+    pub term: Duration,
+    /// For our own threads to finish after that. Default: 500 ms.
+    pub threads: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            flush: Duration::from_secs(1),
+            exit: Duration::from_secs(2),
+            term: Duration::from_secs(2),
+            threads: Duration::from_millis(500),
+        }
+    }
+}
+
+impl Patience {
+    /// Sets how long unsent frames may take.
+    #[must_use]
+    pub fn with_flush(mut self, time: Duration) -> Self {
+        self.flush = time;
+        self
+    }
+
+    /// Sets how long the server may take to exit by itself.
+    #[must_use]
+    pub fn with_exit(mut self, time: Duration) -> Self {
+        self.exit = time;
+        self
+    }
+
+    /// Sets how long the server may take to exit after SIGTERM.
+    #[must_use]
+    pub fn with_term(mut self, time: Duration) -> Self {
+        self.term = time;
+        self
+    }
+
+    /// Sets how long our own threads may take to end.
+    #[must_use]
+    pub fn with_threads(mut self, time: Duration) -> Self {
+        self.threads = time;
+        self
+    }
+}
+
+/// What it took to end a peer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Ending {
+    /// The last step that was needed.
+    pub step: EndStep,
+    /// How the process ended, if it is one.
+    pub status: Option<ExitStatus>,
+    /// Processes that the server had started outlived it and were signalled.
+    pub orphans_signalled: bool,
+}
+
+/// The steps of ending a peer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum EndStep {
+    /// There was no process to end.
+    #[default]
+    None,
+    /// It had ended before.
+    AlreadyEnded,
+    /// It exited when its input ended.
+    EndOfInput,
+    /// It needed SIGTERM.
+    Term,
+    /// It needed SIGKILL.
+    Kill,
+    /// It could not be ended; the operating system has it.
+    Stuck,
+}
