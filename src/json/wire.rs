@@ -1,16 +1,22 @@
 //! `wire!` and `string_enum!`: how every protocol type is declared.
 
+use super::{FromJson, JsonError, Members};
+
 /// Declares a wire type: public fields, each with its name on the wire, read by [`FromJson`](super::FromJson) and
 /// written by serde.
 ///
 /// - `Option<T>` fields are left out when `None`, accept `null`, and a value of the wrong type counts as
 ///   absent (with a warning in the log).
-/// - `= "name" or default` accepts a missing or `null` member and takes `Default::default()`.
+/// - `= "name" or default` accepts a missing or `null` member and takes `Default::default()`; `or lenient` does so for
+///   a value of the wrong type as well.
+/// - `= "name" or null` is for an `Option<Json>` in which an explicit `null` is a value.
+/// - `= "name" or present` is for a capability: whatever is not `null` or `false` declares it.
+/// - `struct Name as "kind"` is told by its member `type`, which is checked when read and written first.
 /// - Fields the type does not know are kept in `extra` and written back.
 macro_rules! wire {
     ($(
         $(#[$meta:meta])*
-        pub struct $name:ident {
+        pub struct $name:ident $(as $kind:literal)? {
             $( $(#[$fmeta:meta])* pub $field:ident : $ty:ty = $wire:literal $(or $default:ident)? ),* $(,)?
         }
     )*) => {$(
@@ -25,8 +31,17 @@ macro_rules! wire {
 
         impl $crate::json::FromJson for $name {
             fn from_json(raw: &::serde_json::value::RawValue) -> Result<Self, $crate::json::JsonError> {
-                #[allow(unused_mut)]
-                let mut members = $crate::json::Members::of(raw)?;
+                Self::from_members($crate::json::Members::of(raw)?)
+            }
+        }
+
+        impl $name {
+            /// Reads an object that has been split already.
+            #[allow(unused_mut)]
+            pub(crate) fn from_members(
+                mut members: $crate::json::Members<'_>,
+            ) -> Result<Self, $crate::json::JsonError> {
+                $( $crate::json::wire::check_kind(&mut members, $kind)?; )?
                 Ok(Self {
                     $( $field: $crate::json::wire::member!(members, $ty, $wire $(, $default)?), )*
                     extra: members.rest(),
@@ -40,6 +55,7 @@ macro_rules! wire {
                 use ::serde::ser::SerializeMap as _;
                 #[allow(unused_mut)]
                 let mut map = serializer.serialize_map(None)?;
+                $( map.serialize_entry("type", $kind)?; )?
                 $( if !$crate::json::FromJson::is_absent(&self.$field) { map.serialize_entry($wire, &self.$field)?; } )*
                 for (name, value) in self.extra.iter() {
                     map.serialize_entry(name, value)?;
@@ -69,6 +85,52 @@ macro_rules! member {
         match $members.take($wire).filter(|raw| raw.get() != "null") {
             Some(raw) => <$ty as $crate::json::FromJson>::from_json(raw).map_err(|e| e.inside($wire))?,
             None => <$ty>::default(),
+        }
+    };
+    ($members:ident, $ty:ty, $wire:literal, lenient) => {
+        $members.lenient::<$ty>($wire).unwrap_or_default()
+    };
+    ($members:ident, $ty:ty, $wire:literal, null) => {
+        match $members.take($wire) {
+            Some(raw) => Some($crate::json::FromJson::from_json(raw).map_err(|e| e.inside($wire))?),
+            None => None,
+        }
+    };
+    ($members:ident, $ty:ty, $wire:literal, present) => {
+        $crate::json::wire::present(&mut $members, $wire)
+    };
+}
+
+/// Takes the member `type` out, which must be `kind`.
+pub(crate) fn check_kind(members: &mut Members<'_>, kind: &str) -> Result<(), JsonError> {
+    let found = members.required::<String>("type")?;
+    if found == kind {
+        return Ok(());
+    }
+    Err(JsonError::new(format!("expected {kind:?}, found {found:?}")).inside("type"))
+}
+
+/// A capability. Some languages write an empty object as `[]` or `true`, and mean that it is there.
+pub(crate) fn present<T: FromJson + Default>(members: &mut Members<'_>, name: &str) -> Option<T> {
+    let raw = members.take(name).filter(|raw| !matches!(raw.get(), "null" | "false"))?;
+    Some(T::from_json(raw).unwrap_or_else(|e| {
+        log::warn!("took an oddly written capability as an empty one: {}", e.inside(name));
+        T::default()
+    }))
+}
+
+/// Consuming setters of optional fields: `with_title => title: String`.
+macro_rules! builders {
+    ($name:ident { $( $(#[$meta:meta])* $with:ident => $field:ident : $ty:ty ),* $(,)? }) => {
+        impl $name {
+            $(
+                $(#[$meta])*
+                #[must_use]
+                pub fn $with(mut self, $field: impl Into<$ty>) -> Self {
+                    self.$field = Some($field.into());
+                    self
+                }
+            )*
         }
     };
 }
@@ -136,4 +198,4 @@ macro_rules! string_enum {
     )*};
 }
 
-pub(crate) use {deserialize_through_json, member, string_enum, wire};
+pub(crate) use {builders, deserialize_through_json, member, string_enum, wire};

@@ -1,0 +1,216 @@
+//! What clients and servers say they can do.
+//!
+//! Everything is absent by default. Reading is lenient: a capability that is oddly written is still declared, and
+//! what cannot be read never costs the handshake.
+
+use crate::json::{Object, wire};
+
+wire::wire! {
+    /// What a client can do for servers.
+    #[derive(Default)]
+    pub struct ClientCapabilities {
+        /// Non-standard features, by name.
+        pub experimental: Option<Object> = "experimental" or present,
+        /// It has a list of root folders.
+        pub roots: Option<RootsCapability> = "roots" or present,
+        /// It can ask its language model.
+        pub sampling: Option<SamplingCapability> = "sampling" or present,
+        /// It can ask its user. From 2025-06-18 on.
+        pub elicitation: Option<ElicitationCapability> = "elicitation" or present,
+        /// It runs requests as tasks. Revision 2025-11-25 only.
+        pub tasks: Option<Object> = "tasks" or present,
+        /// Extensions with their settings, by identifier. From 2026-07-28 on.
+        pub extensions: Option<Object> = "extensions" or present,
+    }
+
+    /// About a client's root folders.
+    #[derive(Default)]
+    pub struct RootsCapability {
+        /// It tells when the list changes. Up to 2025-11-25.
+        pub list_changed: Option<bool> = "listChanged",
+    }
+
+    /// About a client's language model. The members are from 2025-11-25 on.
+    #[derive(Default)]
+    pub struct SamplingCapability {
+        /// It can add context of other servers to a request.
+        pub context: Option<Object> = "context" or present,
+        /// The model may be given tools.
+        pub tools: Option<Object> = "tools" or present,
+    }
+
+    /// How a client can ask its user. The members are from 2025-11-25 on.
+    #[derive(Default)]
+    pub struct ElicitationCapability {
+        /// With a form.
+        pub form: Option<Object> = "form" or present,
+        /// By sending the user to a URL.
+        pub url: Option<Object> = "url" or present,
+    }
+
+    /// What a server offers.
+    #[derive(Default)]
+    pub struct ServerCapabilities {
+        /// Non-standard features, by name.
+        pub experimental: Option<Object> = "experimental" or present,
+        /// It sends log messages.
+        pub logging: Option<Object> = "logging" or present,
+        /// It completes arguments. From 2025-03-26 on.
+        pub completions: Option<Object> = "completions" or present,
+        /// It has prompts.
+        pub prompts: Option<PromptsCapability> = "prompts" or present,
+        /// It has resources.
+        pub resources: Option<ResourcesCapability> = "resources" or present,
+        /// It has tools.
+        pub tools: Option<ToolsCapability> = "tools" or present,
+        /// It runs requests as tasks. Revision 2025-11-25 only.
+        pub tasks: Option<Object> = "tasks" or present,
+        /// Extensions with their settings, by identifier. From 2026-07-28 on.
+        pub extensions: Option<Object> = "extensions" or present,
+    }
+
+    /// About a server's prompts.
+    #[derive(Default)]
+    pub struct PromptsCapability {
+        /// It tells when the list changes.
+        pub list_changed: Option<bool> = "listChanged",
+    }
+
+    /// About a server's resources.
+    #[derive(Default)]
+    pub struct ResourcesCapability {
+        /// It tells when a resource changes that a client subscribed to.
+        pub subscribe: Option<bool> = "subscribe",
+        /// It tells when the list changes.
+        pub list_changed: Option<bool> = "listChanged",
+    }
+
+    /// About a server's tools.
+    #[derive(Default)]
+    pub struct ToolsCapability {
+        /// It tells when the list changes.
+        pub list_changed: Option<bool> = "listChanged",
+    }
+}
+
+impl ElicitationCapability {
+    /// Whether forms are possible. They are also what a client means that names no way at all.
+    #[must_use]
+    pub fn allows_form(&self) -> bool {
+        // spec: 2026-07-28 client/elicitation#capabilities
+        self.form.is_some() || self.url.is_none()
+    }
+
+    /// Whether the user can be sent to a URL.
+    #[must_use]
+    pub fn allows_url(&self) -> bool {
+        self.url.is_some()
+    }
+}
+
+macro_rules! list_changed {
+    ($($name:ident)*) => {$(
+        impl $name {
+            /// The capability of telling when the list changes, or of not telling.
+            #[must_use]
+            pub fn new(list_changed: bool) -> Self {
+                Self { list_changed: list_changed.then_some(true), ..Self::default() }
+            }
+
+            /// Whether it tells when the list changes.
+            #[must_use]
+            pub fn list_changed(&self) -> bool {
+                self.list_changed == Some(true)
+            }
+        }
+    )*};
+}
+list_changed!(RootsCapability PromptsCapability ResourcesCapability ToolsCapability);
+
+wire::builders!(ClientCapabilities {
+    /// Adds non-standard features.
+    with_experimental => experimental: Object,
+    /// Adds root folders.
+    with_roots => roots: RootsCapability,
+    /// Adds sampling.
+    with_sampling => sampling: SamplingCapability,
+    /// Adds elicitation.
+    with_elicitation => elicitation: ElicitationCapability,
+    /// Adds tasks.
+    with_tasks => tasks: Object,
+    /// Adds extensions.
+    with_extensions => extensions: Object,
+});
+
+wire::builders!(SamplingCapability {
+    /// Adds context of other servers.
+    with_context => context: Object,
+    /// Adds tools for the model.
+    with_tools => tools: Object,
+});
+
+wire::builders!(ElicitationCapability {
+    /// Adds forms.
+    with_form => form: Object,
+    /// Adds URLs.
+    with_url => url: Object,
+});
+
+wire::builders!(ServerCapabilities {
+    /// Adds non-standard features.
+    with_experimental => experimental: Object,
+    /// Adds log messages.
+    with_logging => logging: Object,
+    /// Adds completions.
+    with_completions => completions: Object,
+    /// Adds prompts.
+    with_prompts => prompts: PromptsCapability,
+    /// Adds resources.
+    with_resources => resources: ResourcesCapability,
+    /// Adds tools.
+    with_tools => tools: ToolsCapability,
+    /// Adds tasks.
+    with_tasks => tasks: Object,
+    /// Adds extensions.
+    with_extensions => extensions: Object,
+});
+
+wire::builders!(ResourcesCapability {
+    /// Adds subscriptions to single resources.
+    with_subscribe => subscribe: bool,
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::{FromJson, Json};
+
+    fn server(text: &str) -> ServerCapabilities {
+        ServerCapabilities::from_json(Json::parse(text).expect("JSON").as_raw()).expect("capabilities")
+    }
+
+    #[test]
+    fn odd_spellings_still_declare_a_capability() {
+        for tools in ["{}", "[]", "true", r#"{"listChanged":null}"#, r#"{"listChanged":"maybe"}"#] {
+            let read = server(&format!(r#"{{"tools":{tools}}}"#));
+            assert_eq!(read.tools, Some(ToolsCapability::default()), "{tools}");
+        }
+        assert!(server(r#"{"tools":{"listChanged":true}}"#).tools.expect("declared").list_changed());
+        for tools in ["null", "false"] {
+            assert_eq!(server(&format!(r#"{{"tools":{tools}}}"#)).tools, None, "{tools}");
+        }
+    }
+
+    #[test]
+    fn elicitation_without_a_mode_means_forms() {
+        let read = |text: &str| {
+            let json = Json::parse(&format!(r#"{{"elicitation":{text}}}"#)).expect("JSON");
+            let read = ClientCapabilities::from_json(json.as_raw()).expect("capabilities").elicitation;
+            read.map(|e| (e.allows_form(), e.allows_url()))
+        };
+        assert_eq!(read("{}"), Some((true, false)));
+        assert_eq!(read(r#"{"form":{}}"#), Some((true, false)));
+        assert_eq!(read(r#"{"url":{}}"#), Some((false, true)));
+        assert_eq!(read(r#"{"url":{},"form":{}}"#), Some((true, true)));
+    }
+}
