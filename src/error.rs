@@ -19,7 +19,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// The peer answered with an error.
     #[error("{0}")]
-    Peer(#[source] ErrorObject),
+    Peer(ErrorObject),
 
     /// No answer in time. The peer has been told to stop where the protocol allows that.
     #[error("no answer within {} during {}{}", Seconds(.0.after), .0.phase, .0)]
@@ -39,13 +39,12 @@ pub enum Error {
     OutcomeUnknown(Box<Failure>),
 
     /// The server could not be started, or a pipe or socket failed.
-    #[error("{context}")]
+    #[error("{context}: {error}")]
     Transport {
-        /// What was tried.
+        /// What was tried, with the command or address.
         context: String,
-        /// What the operating system said.
-        #[source]
-        source: io::Error,
+        /// What the operating system said. It is part of the text above, so it is not also the `source()`.
+        error: io::Error,
     },
 
     /// The peer broke the protocol.

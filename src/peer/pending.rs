@@ -2,13 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::Mutex;
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 
 use crate::json::Json;
 use crate::jsonrpc::{ErrorObject, RequestId};
-use crate::sync::lock;
+use crate::sync::{Mutex, lock};
 
 /// As many progress reports wait for a caller that is slow to look; later ones are dropped.
 const PROGRESS: usize = 64;

@@ -7,13 +7,13 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::stderr::StderrTail;
 use super::{Connection, EndStep, Ending, FrameWrite, LineReader, Link, OpenOptions, Patience, Transport};
-use crate::sync::{Deadline, lock};
+use crate::sync::{Deadline, Mutex, lock};
 use crate::sys::{Signal, signal_group};
-use crate::transport::stderr::StderrTail;
 
 /// Which of this process's environment variables a child gets. [`ChildProcess::env`] adds to any of these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -182,7 +182,7 @@ impl ChildProcess {
             command.env_clear();
         }
         if self.environment == Environment::Base {
-            let kept = |name: &&str| std::env::var_os(name).map(|value| (*name, value));
+            let kept = |name: &&'static str| Some((*name, std::env::var_os(name)?));
             command.envs(Environment::base_names().iter().filter_map(kept));
         }
         for (name, value) in &self.variables {
@@ -207,24 +207,24 @@ impl Transport for ChildProcess {
         let mut child = self.command().spawn()?;
         let stdin = child.stdin.take().expect("stdin is piped");
         let stdout = child.stdout.take().expect("stdout is piped");
-        let stderr = match (child.stderr.take(), &self.stderr) {
-            (Some(pipe), Stderr::Lines(callback)) => StderrTail::read(pipe, Some(Arc::clone(callback))),
-            (Some(pipe), _) => StderrTail::read(pipe, None),
-            (None, _) => Ok(StderrTail::none()),
-        };
+        let stderr = child.stderr.take();
         let group = child.id();
-        let link = ChildLink { name, group, child: Mutex::new(Reaper { child, status: None }), stderr: None };
-        let stderr = match stderr {
-            Ok(tail) => tail,
-            // Without its stderr drained the child would block one day: end it instead.
-            Err(e) => {
-                link.close(&Patience::default().with_exit(Duration::ZERO));
-                return Err(e);
-            }
+        // From here on an early return drops the link, which ends the child.
+        let mut link = ChildLink {
+            name,
+            group,
+            child: Mutex::new(Reaper { child, status: None }),
+            stderr: StderrTail::none(),
         };
+        if let Some(pipe) = stderr {
+            let callback = match &self.stderr {
+                Stderr::Lines(callback) => Some(Arc::clone(callback)),
+                _ => None,
+            };
+            link.stderr = StderrTail::read(pipe, callback)?;
+        }
         let reader = LineReader::new(stdout, options.max_frame_bytes);
-        let writer = PipeWriter::new(stdin)?;
-        Ok(Connection::new(reader, writer, ChildLink { stderr: Some(stderr), ..link }))
+        Ok(Connection::new(reader, PipeWriter::new(stdin)?, link))
     }
 
     fn again(&self) -> Option<Box<dyn Transport>> {
@@ -291,7 +291,7 @@ struct ChildLink {
     /// The child's process id, which is also its group's.
     group: u32,
     child: Mutex<Reaper>,
-    stderr: Option<StderrTail>,
+    stderr: StderrTail,
 }
 
 /// The child and, once reaped, how it ended: asked once, remembered.
@@ -366,11 +366,9 @@ impl Link for ChildLink {
     }
 
     fn stderr_tail(&self) -> String {
-        self.stderr.as_ref().map_or_else(String::new, |tail| {
-            // After the end of the process only what it left behind can keep the pipe open.
-            let ended = lock(&self.child).poll().is_some();
-            tail.text(if ended { Duration::from_millis(200) } else { Duration::ZERO })
-        })
+        // After the end of the process only what it left behind can keep the pipe open.
+        let ended = lock(&self.child).poll().is_some();
+        self.stderr.text(if ended { Duration::from_millis(200) } else { Duration::ZERO })
     }
 
     fn close(&self, patience: &Patience) -> Ending {

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, bounded};
 
-use crate::sync::lock;
+use crate::sync::{Mutex, lock};
 
 /// How much is kept for error messages.
 const TAIL_BYTES: usize = 16 * 1024;

@@ -1,0 +1,252 @@
+//! [`ClientBuilder`] and what it sets.
+
+use std::ffi::OsStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::notices::Notices;
+use super::session::Session;
+use super::{Client, ClientHandle};
+use crate::error::{Error, Result};
+use crate::json::Json;
+use crate::peer::Limits;
+use crate::protocol::capability::ClientCapabilities;
+use crate::protocol::lifecycle::Implementation;
+use crate::protocol::version::ProtocolVersion;
+use crate::transport::{ChildProcess, DEFAULT_MAX_FRAME_BYTES, OpenOptions, Patience, Tap, Transport};
+
+/// How long a client waits. `None` is for ever.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Timeouts {
+    /// For settling the protocol, from its start. Default: 30 s.
+    pub connect: Option<Duration>,
+    /// For the answer to the Modern probe, within `connect`; then the handshake is tried. Default: 5 s.
+    pub probe: Duration,
+    /// For the answer to a call; with `reset_on_progress`, for the answer or the next progress. Default: 60 s.
+    pub call: Option<Duration>,
+    /// For a call in all, however much progress it reports. Default: 1 h.
+    pub call_total: Option<Duration>,
+    /// Whether progress starts `call` anew. Each call then asks for progress. Default: no.
+    pub reset_on_progress: bool,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Some(Duration::from_secs(30)),
+            probe: Duration::from_secs(5),
+            call: Some(Duration::from_secs(60)),
+            call_total: Some(Duration::from_secs(3600)),
+            reset_on_progress: false,
+        }
+    }
+}
+
+impl Timeouts {
+    /// No limit anywhere but for the probe.
+    #[must_use]
+    pub fn none() -> Self {
+        Self { connect: None, call: None, call_total: None, ..Self::default() }
+    }
+
+    /// Sets the time for settling the protocol.
+    #[must_use]
+    pub fn with_connect(mut self, time: impl Into<Option<Duration>>) -> Self {
+        self.connect = time.into();
+        self
+    }
+
+    /// Sets the time for the Modern probe.
+    #[must_use]
+    pub fn with_probe(mut self, time: Duration) -> Self {
+        self.probe = time;
+        self
+    }
+
+    /// Sets the time for a call.
+    #[must_use]
+    pub fn with_call(mut self, time: impl Into<Option<Duration>>) -> Self {
+        self.call = time.into();
+        self
+    }
+
+    /// Sets the time for a call in all.
+    #[must_use]
+    pub fn with_call_total(mut self, time: impl Into<Option<Duration>>) -> Self {
+        self.call_total = time.into();
+        self
+    }
+
+    /// Lets progress start the time of a call anew.
+    #[must_use]
+    pub fn with_reset_on_progress(mut self) -> Self {
+        self.reset_on_progress = true;
+        self
+    }
+}
+
+/// A [`Client`] to be.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use tinymcp::client::Timeouts;
+/// use tinymcp::{Client, ProtocolVersion, transport::ChildProcess};
+///
+/// let client = Client::builder()
+///     .name("my-agent", "1.2.0")
+///     .timeouts(Timeouts::default().with_call(Duration::from_secs(10)))
+///     .versions([ProtocolVersion::V2025_11_25])
+///     .open(ChildProcess::new("npx", ["-y", "some-server"]).env("API_KEY", "…"))?;
+/// # Ok::<(), tinymcp::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct ClientBuilder {
+    pub(super) info: Implementation,
+    pub(super) capabilities: ClientCapabilities,
+    pub(super) versions: Vec<ProtocolVersion>,
+    pub(super) timeouts: Timeouts,
+    pub(super) limits: Limits,
+    pub(super) tap: Option<Arc<dyn Tap>>,
+    pub(super) notices: Notices,
+    patience: Patience,
+}
+
+impl Default for ClientBuilder {
+    fn default() -> Self {
+        Self {
+            info: Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
+            capabilities: ClientCapabilities::default(),
+            versions: ProtocolVersion::ALL.to_vec(),
+            timeouts: Timeouts::default(),
+            limits: Limits {
+                in_flight: 256,
+                threads: 16,
+                pending: 4096,
+                unsent_bytes: 64 * 1024 * 1024,
+                frame_bytes: DEFAULT_MAX_FRAME_BYTES,
+            },
+            tap: None,
+            notices: Notices::default(),
+            patience: Patience::default(),
+        }
+    }
+}
+
+impl std::fmt::Debug for ClientBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ClientBuilder").field("info", &self.info).finish_non_exhaustive()
+    }
+}
+
+impl ClientBuilder {
+    /// What this client calls itself. Default: this crate.
+    #[must_use]
+    pub fn name(self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        self.info(Implementation::new(name, version))
+    }
+
+    /// What this client calls itself, with title, icons and so on.
+    #[must_use]
+    pub fn info(mut self, info: Implementation) -> Self {
+        self.info = info;
+        self
+    }
+
+    /// The revisions that are offered. Default: all.
+    #[must_use]
+    pub fn versions(mut self, versions: impl IntoIterator<Item = ProtocolVersion>) -> Self {
+        self.versions = versions.into_iter().collect();
+        self
+    }
+
+    /// How long to wait.
+    #[must_use]
+    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
+        self
+    }
+
+    /// How long closing waits at each step.
+    #[must_use]
+    pub fn patience(mut self, patience: Patience) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// The longest frame that is read, in bytes. A longer one is skipped, and its call times out. Default: 16 MiB.
+    #[must_use]
+    pub fn max_frame_bytes(mut self, bytes: usize) -> Self {
+        self.limits.frame_bytes = bytes;
+        self
+    }
+
+    /// How many calls may be open. Default: 4,096.
+    #[must_use]
+    pub fn max_open_calls(mut self, calls: usize) -> Self {
+        self.limits.pending = calls;
+        self
+    }
+
+    /// How many bytes may wait for a server that does not read. Default: 64 MiB.
+    #[must_use]
+    pub fn max_unsent_bytes(mut self, bytes: usize) -> Self {
+        self.limits.unsent_bytes = bytes;
+        self
+    }
+
+    /// Shows every frame to `tap`.
+    #[must_use]
+    pub fn tap(mut self, tap: impl Tap + 'static) -> Self {
+        self.tap = Some(Arc::new(tap));
+        self
+    }
+
+    /// Calls `callback` after the server said that its tools changed; a burst of notices is one call. It runs on a thread of
+    /// its own and may use the handle as it likes.
+    #[must_use]
+    pub fn on_tools_changed(mut self, callback: impl Fn(&ClientHandle) + Send + Sync + 'static) -> Self {
+        self.notices.on_tools_changed = Some(Arc::new(callback));
+        self
+    }
+
+    /// Calls `callback` with every other notification, in order, on the same thread. If it cannot keep up, up to
+    /// 256 wait and further ones are dropped, which is reported in the log.
+    #[must_use]
+    pub fn on_notification(
+        mut self,
+        callback: impl Fn(&str, Option<&Json>) + Send + Sync + 'static,
+    ) -> Self {
+        self.notices.on_other = Some(Arc::new(callback));
+        self
+    }
+
+    /// Starts `program` with `args` as a server.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn connect<S: AsRef<OsStr>>(
+        self,
+        program: impl AsRef<OsStr>,
+        args: impl IntoIterator<Item = S>,
+    ) -> Result<Client> {
+        self.open(ChildProcess::new(program, args))
+    }
+
+    /// Opens `transport`.
+    ///
+    /// # Errors
+    /// When no revision is offered, or the transport cannot be opened: the error names the command or address.
+    pub fn open(self, transport: impl Transport) -> Result<Client> {
+        if !self.versions.iter().any(|version| ProtocolVersion::ALL.contains(version)) {
+            return Err(Error::InvalidUse("a client offers at least one known revision".into()));
+        }
+        let patience = self.patience;
+        let session = Session::open(self, Box::new(transport))?;
+        Ok(Client { handle: ClientHandle { session }, patience })
+    }
+
+    pub(super) fn open_options(&self) -> OpenOptions {
+        OpenOptions { max_frame_bytes: self.limits.frame_bytes }
+    }
+}
