@@ -21,7 +21,23 @@ mod peer;
 
 mod context;
 
+pub mod tool;
+
 pub use context::Context;
 pub use error::{Error, Failure, Phase, Result};
 pub use jsonrpc::{ErrorCode, ErrorObject, Message, RequestId};
 pub use sync::CancelToken;
+pub use tool::{Arguments, FnTool, Tool, ToolError, ToolRegistry};
+
+/// What the macros expand to. Not part of the public API.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::tool::call::{
+        IntoDefault, Param, Signature, VariantsSchema, outline, plain_name, read_field, read_object,
+        read_tag, read_word, word_schema, write_field,
+    };
+    pub use crate::tool::output::structured;
+    pub use crate::tool::schema::ObjectSchema;
+    pub use serde;
+    pub use serde_json::value::RawValue;
+}

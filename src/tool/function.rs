@@ -1,0 +1,222 @@
+//! [`FnTool`]: a tool made of a closure.
+
+use std::fmt;
+
+use super::call::{Call, bad_arguments};
+use super::check::Check;
+use super::{Arguments, Tool, ToolError, ToolOutput};
+use crate::context::Context;
+use crate::json::{Json, Members};
+use crate::protocol::{CallToolResult, Icon, ToolAnnotations, ToolDefinition};
+
+type Outcome = Result<CallToolResult, ToolError>;
+type Declared = Box<dyn for<'a> Fn(&mut Call<'a>) -> Outcome + Send + Sync>;
+type Checked = Box<dyn Fn(Arguments<'_>, &Context) -> Outcome + Send + Sync>;
+
+/// A tool made of a closure: by [`tool!`](crate::tool) if its parameters are known when it is written, by
+/// [`FnTool::new`] if they come at run time.
+///
+/// ```
+/// use tinymcp::{Arguments, Context, Tool};
+///
+/// let read_file = tinymcp::tool! {
+///     /// Read a file
+///     fn read_file(path: String) -> String { format!("contents of {path}") }
+/// }
+/// .title("Read a file")
+/// .read_only();
+///
+/// let result = read_file.execute(Arguments::from_text(r#"{"path": "a.txt"}"#)?, &Context::detached())?;
+/// assert_eq!(result.text_content(), "contents of a.txt");
+/// # Ok::<(), tinymcp::ToolError>(())
+/// ```
+pub struct FnTool {
+    definition: ToolDefinition,
+    run: Run,
+}
+
+enum Run {
+    /// The closure reads its arguments itself.
+    Declared { run: Declared, strict: bool },
+    /// The arguments are compared with the schema before.
+    Checked { run: Checked, check: Check },
+}
+
+impl FnTool {
+    /// A tool whose schema is known only at run time, from a file for example. The schema passes to clients as it is;
+    /// registration refuses it if it is not the schema of an object.
+    ///
+    /// Calls are compared with it as far as types, required and unknown members, `enum` and `items` go,
+    /// after leniency: `null` for a member that is not required is left out, and a string becomes the number,
+    /// boolean, list or object that the schema asks for. Arguments that need no such help arrive with
+    /// their exact text.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tinymcp::{Arguments, Context, FnTool, Tool};
+    ///
+    /// let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    /// let echo = FnTool::new("echo", "Returns its arguments", schema, |arguments, _cx| arguments.as_str().to_owned());
+    ///
+    /// let call = |text| echo.execute(Arguments::from_text(text)?, &Context::detached());
+    /// assert_eq!(call(r#"{"n": "30"}"#)?.text_content(), r#"{"n":30}"#);
+    /// assert_eq!(call("{}").unwrap_err().to_string(), "bad arguments for tool echo: n: missing");
+    /// # Ok::<(), tinymcp::ToolError>(())
+    /// ```
+    pub fn new<R: ToolOutput>(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        schema: impl Into<Json>,
+        run: impl Fn(Arguments<'_>, &Context) -> R + Send + Sync + 'static,
+    ) -> Self {
+        let schema = schema.into();
+        let check = Check::compile(schema.as_raw());
+        let run = Box::new(move |arguments: Arguments<'_>, cx: &Context| run(arguments, cx).into_result());
+        Self::of::<R>(name.into(), description.into(), schema, Run::Checked { run, check })
+    }
+
+    pub(crate) fn declared<R: ToolOutput>(
+        name: &str,
+        description: String,
+        schema: Json,
+        run: impl for<'a> Fn(&mut Call<'a>) -> Result<R, ToolError> + Send + Sync + 'static,
+    ) -> Self {
+        let run = Box::new(move |call: &mut Call<'_>| run(call)?.into_result());
+        Self::of::<R>(name.to_owned(), description, schema, Run::Declared { run, strict: false })
+    }
+
+    fn of<R: ToolOutput>(name: String, description: String, schema: Json, run: Run) -> Self {
+        let mut definition = ToolDefinition::new(name, schema);
+        definition.description = Some(description).filter(|text| !text.is_empty());
+        definition.output_schema = R::output_schema();
+        Self { definition, run }
+    }
+
+    /// Gives it another name.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.definition.name = name.into();
+        self
+    }
+
+    /// Sets the name that people see.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.definition.title = Some(title.into());
+        self
+    }
+
+    /// Declares that it changes nothing.
+    #[must_use]
+    pub fn read_only(self) -> Self {
+        self.hint(|hints| hints.read_only_hint = Some(true))
+    }
+
+    /// Declares whether it may destroy something, which clients assume of a tool that is not read-only.
+    #[must_use]
+    pub fn destructive(self, destructive: bool) -> Self {
+        self.hint(|hints| hints.destructive_hint = Some(destructive))
+    }
+
+    /// Declares that calling it again with the same arguments changes nothing more. A client may then
+    /// repeat a call whose answer was lost.
+    #[must_use]
+    pub fn idempotent(self) -> Self {
+        self.hint(|hints| hints.idempotent_hint = Some(true))
+    }
+
+    /// Declares whether it deals with the world outside, which clients assume.
+    #[must_use]
+    pub fn open_world(self, open_world: bool) -> Self {
+        self.hint(|hints| hints.open_world_hint = Some(open_world))
+    }
+
+    /// Replaces all hints.
+    #[must_use]
+    pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
+        self.definition.annotations = Some(annotations);
+        self
+    }
+
+    /// Adds an icon.
+    #[must_use]
+    pub fn icon(mut self, icon: Icon) -> Self {
+        self.definition.icons.get_or_insert_default().push(icon);
+        self
+    }
+
+    /// Sets the schema of its structured results, which otherwise follows from the type it returns.
+    #[must_use]
+    pub fn output_schema(mut self, schema: impl Into<Json>) -> Self {
+        self.definition.output_schema = Some(schema.into());
+        self
+    }
+
+    /// Refuses calls with arguments that it does not know, and says so in its schema. Otherwise they
+    /// are ignored with a debug line in the log: models invent some now and then.
+    #[must_use]
+    pub fn deny_unknown_arguments(mut self) -> Self {
+        let schema = with_member(&self.definition.input_schema, "additionalProperties", "false");
+        match &mut self.run {
+            Run::Declared { strict, .. } => *strict = true,
+            Run::Checked { check, .. } => *check = Check::compile(schema.as_raw()),
+        }
+        self.definition.input_schema = schema;
+        self
+    }
+
+    fn hint(mut self, set: impl FnOnce(&mut ToolAnnotations)) -> Self {
+        set(self.definition.annotations.get_or_insert_default());
+        self
+    }
+}
+
+/// `object` with the member `name` set to `value`, everything else unchanged; what is no object stays as it is.
+fn with_member(object: &Json, name: &str, value: &str) -> Json {
+    let Ok(members) = Members::of(object.as_raw()) else {
+        return object.clone();
+    };
+    let mut text = String::from("{");
+    for (key, raw) in members.iter().filter(|(key, _)| *key != name) {
+        text += &format!("{}:{},", Json::from(key), raw.get());
+    }
+    text += &format!("{}:{value}}}", Json::from(name));
+    Json::parse(&text).unwrap_or_else(|_| object.clone())
+}
+
+impl Tool for FnTool {
+    fn name(&self) -> &str {
+        &self.definition.name
+    }
+
+    fn description(&self) -> &str {
+        self.definition.description.as_deref().unwrap_or_default()
+    }
+
+    fn parameters(&self) -> &Json {
+        &self.definition.input_schema
+    }
+
+    fn execute(&self, arguments: Arguments<'_>, cx: &Context) -> Outcome {
+        let outcome = match &self.run {
+            Run::Declared { run, strict } => {
+                Call::new(&arguments, cx, *strict).and_then(|mut call| run(&mut call))
+            }
+            Run::Checked { run, check } => match check.apply(arguments) {
+                Ok(arguments) => run(arguments, cx),
+                Err(problems) => Err(bad_arguments(&problems)),
+            },
+        };
+        outcome.map_err(|e| e.of_tool(&self.definition.name))
+    }
+
+    fn definition(&self) -> ToolDefinition {
+        self.definition.clone()
+    }
+}
+
+impl fmt::Debug for FnTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FnTool").field("definition", &self.definition).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,115 @@
+//! Tools: what a model can call.
+//!
+//! | | |
+//! |---|---|
+//! | [`tool!`](crate::tool), [`data!`](crate::data) | write a tool as a function, its types as structs and enums |
+//! | [`FnTool`] | the tool that `tool!` makes, or one whose schema comes at run time |
+//! | [`Tool`] | what local and remote tools have in common |
+//! | [`ToolRegistry`] | many tools, found by name |
+//! | [`Arguments`], [`ToolOutput`], [`ToolError`] | what goes in, what comes out, what goes wrong |
+//! | [`Schema`], [`Parameter`] | Rust types as the JSON Schema that clients accept |
+//!
+//! **Invariant:** knows no connection and no revision of the protocol; results are lowered for older
+//! revisions elsewhere.
+
+use std::sync::Arc;
+
+use crate::context::Context;
+use crate::json::Json;
+use crate::protocol::{CallToolResult, ToolDefinition};
+
+mod arguments;
+pub(crate) mod call;
+mod check;
+mod error;
+mod function;
+mod lint;
+mod macros;
+pub(crate) mod output;
+mod registry;
+pub(crate) mod schema;
+
+pub use arguments::Arguments;
+pub use error::ToolError;
+pub use function::FnTool;
+pub use output::{Structured, ToolOutput};
+pub use registry::{ChangeListener, RegistryError, ToolRegistry};
+pub use schema::{Parameter, Schema, SchemaScope};
+
+pub(crate) use schema::{ObjectSchema, doc_text};
+
+/// Something a model can call: a local function, or a tool of a remote server.
+///
+/// Usually made by [`tool!`](crate::tool). By hand:
+///
+/// ```
+/// use tinymcp::json::Json;
+/// use tinymcp::protocol::CallToolResult;
+/// use tinymcp::tool::{Arguments, Schema, Tool, ToolError};
+/// use tinymcp::{Context, ToolRegistry};
+///
+/// struct Clock {
+///     parameters: Json,
+/// }
+///
+/// impl Tool for Clock {
+///     fn name(&self) -> &str { "clock" }
+///     fn description(&self) -> &str { "Tells the time" }
+///     fn parameters(&self) -> &Json { &self.parameters }
+///     fn execute(&self, _: Arguments<'_>, _: &Context) -> Result<CallToolResult, ToolError> {
+///         Ok(CallToolResult::text("noon"))
+///     }
+/// }
+///
+/// let tools = ToolRegistry::new();
+/// tools.register(Clock { parameters: Schema::of("object").to_json() })?;
+/// let result = tools.execute("clock", Arguments::empty(), &Context::detached())?;
+/// assert_eq!(result.text_content(), "noon");
+/// # Ok::<(), tinymcp::ToolError>(())
+/// ```
+pub trait Tool: Send + Sync {
+    /// Its name for programs.
+    fn name(&self) -> &str;
+
+    /// What it does, for the model.
+    fn description(&self) -> &str;
+
+    /// The JSON Schema of its arguments, an object.
+    fn parameters(&self) -> &Json;
+
+    /// Does the work.
+    ///
+    /// # Errors
+    /// When it cannot; see [`ToolError`] for who gets to see which error.
+    fn execute(&self, arguments: Arguments<'_>, cx: &Context) -> Result<CallToolResult, ToolError>;
+
+    /// How it is described to clients.
+    fn definition(&self) -> ToolDefinition {
+        let mut definition = ToolDefinition::new(self.name(), self.parameters().clone());
+        definition.description = Some(self.description().to_owned()).filter(|text| !text.is_empty());
+        definition
+    }
+}
+
+macro_rules! pointers {
+    ($($pointer:ident)*) => {$(
+        impl<T: Tool + ?Sized> Tool for $pointer<T> {
+            fn name(&self) -> &str {
+                (**self).name()
+            }
+            fn description(&self) -> &str {
+                (**self).description()
+            }
+            fn parameters(&self) -> &Json {
+                (**self).parameters()
+            }
+            fn execute(&self, arguments: Arguments<'_>, cx: &Context) -> Result<CallToolResult, ToolError> {
+                (**self).execute(arguments, cx)
+            }
+            fn definition(&self) -> ToolDefinition {
+                (**self).definition()
+            }
+        }
+    )*};
+}
+pointers!(Arc Box);
