@@ -13,6 +13,8 @@ pub mod jsonrpc;
 
 pub mod protocol;
 
+pub mod method;
+
 mod error;
 
 mod context;
