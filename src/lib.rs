@@ -17,6 +17,9 @@ pub mod method;
 
 mod error;
 
+#[allow(dead_code, unused_imports, reason = "the engine that uses it comes next")]
+mod era;
+
 mod context;
 
 pub use context::Context;
