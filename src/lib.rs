@@ -13,9 +13,13 @@ pub mod jsonrpc;
 
 pub mod protocol;
 
+pub mod method;
+
 mod error;
 
 pub mod transport;
+
+mod era;
 
 mod peer;
 
@@ -23,9 +27,18 @@ mod context;
 
 pub mod tool;
 
+pub mod server;
+
+pub mod client;
+
+pub use client::{Client, ClientHandle, RemoteTool};
 pub use context::Context;
 pub use error::{Error, Failure, Phase, Result};
 pub use jsonrpc::{ErrorCode, ErrorObject, Message, RequestId};
+pub use method::Method;
+pub use peer::CloseReport;
+pub use protocol::version::ProtocolVersion;
+pub use server::{Server, ServerHandle};
 pub use sync::CancelToken;
 pub use tool::{Arguments, FnTool, Tool, ToolError, ToolRegistry};
 

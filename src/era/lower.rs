@@ -1,0 +1,262 @@
+//! Taking out of a message what its receiver's revision lacks.
+//!
+//! Our types are the newest form. The table below says since when, or until when, each member exists; what
+//! needs more than being left out, such as a kind of content with a replacement, is written out after it.
+//! An unknown revision counts as newer than all.
+
+use serde_json::value::RawValue;
+
+use crate::json::{FromJson, Json, JsonError, Members, Object};
+use crate::protocol::{
+    Annotations, AudioContent, BlobResourceContents, CallToolParams, CallToolResult, ClientCapabilities,
+    Content, DiscoverResult, ElicitationCapability, EmbeddedResource, ImageContent, Implementation,
+    InitializeParams, InitializeResult, ListToolsResult, ProgressParams, ProtocolVersion, ResourceContents,
+    ResourceLink, RootsCapability, SamplingCapability, ServerCapabilities, TextContent, TextResourceContents,
+    ToolDefinition,
+};
+
+/// A wire type that differs between revisions.
+pub(crate) trait Lower {
+    /// Makes `self` what `version` knows. Costs next to nothing if it is already.
+    fn lower(&mut self, version: &ProtocolVersion);
+}
+
+/// `value` as `version` knows it.
+pub(crate) fn lowered<T: Lower>(mut value: T, version: &ProtocolVersion) -> T {
+    value.lower(version);
+    value
+}
+
+impl<T: Lower> Lower for Option<T> {
+    fn lower(&mut self, version: &ProtocolVersion) {
+        if let Some(value) = self {
+            value.lower(version);
+        }
+    }
+}
+
+impl<T: Lower> Lower for Vec<T> {
+    fn lower(&mut self, version: &ProtocolVersion) {
+        for value in self {
+            value.lower(version);
+        }
+    }
+}
+
+/// Rows: `member: since V` and `until V` leave the member out in other revisions, `only V` in all but one,
+/// `within` lowers what is inside, `by f` calls a function on the whole.
+macro_rules! table {
+    ($( $name:ident { $( $field:ident : $rule:ident $($arg:ident)? ),* $(,)? } )*) => {$(
+        impl Lower for $name {
+            fn lower(&mut self, version: &ProtocolVersion) {
+                $( table!(@ self version $field $rule $($arg)?); )*
+            }
+        }
+    )*};
+    (@ $this:ident $version:ident $field:ident since $first:ident) => {
+        if *$version < ProtocolVersion::$first { $this.$field = None; }
+    };
+    (@ $this:ident $version:ident $field:ident until $last:ident) => {
+        if *$version > ProtocolVersion::$last { $this.$field = None; }
+    };
+    (@ $this:ident $version:ident $field:ident only $one:ident) => {
+        if *$version != ProtocolVersion::$one { $this.$field = None; }
+    };
+    (@ $this:ident $version:ident $field:ident within) => { $this.$field.lower($version); };
+    (@ $this:ident $version:ident $field:ident by $function:ident) => { $function($this, $version); };
+}
+
+table! {
+    ToolDefinition {
+        title: since V2025_06_18,
+        output_schema: since V2025_06_18,
+        output_schema: by object_schemas,
+        annotations: since V2025_03_26,
+        icons: since V2025_11_25,
+        execution: only V2025_11_25,
+        meta: since V2025_06_18,
+    }
+    ListToolsResult {
+        tools: within,
+        ttl_ms: since V2026_07_28,
+        cache_scope: since V2026_07_28,
+        result_type: since V2026_07_28,
+    }
+    CallToolParams {
+        task: only V2025_11_25,
+        input_responses: since V2026_07_28,
+        request_state: since V2026_07_28,
+    }
+    CallToolResult {
+        content: within,
+        structured_content: by structured_objects,
+        result_type: since V2026_07_28,
+    }
+
+    Annotations { last_modified: since V2025_06_18 }
+    TextContent { annotations: within, meta: since V2025_06_18 }
+    ImageContent { annotations: within, meta: since V2025_06_18 }
+    AudioContent { annotations: within, meta: since V2025_06_18 }
+    ResourceLink { icons: since V2025_11_25 }
+    EmbeddedResource { resource: within, annotations: within, meta: since V2025_06_18 }
+    TextResourceContents { meta: since V2025_06_18 }
+    BlobResourceContents { meta: since V2025_06_18 }
+
+    Implementation {
+        title: since V2025_06_18,
+        description: since V2025_11_25,
+        website_url: since V2025_11_25,
+        icons: since V2025_11_25,
+    }
+    InitializeParams { capabilities: within, client_info: within }
+    InitializeResult { capabilities: within, server_info: within }
+    DiscoverResult { capabilities: within }
+
+    ClientCapabilities {
+        roots: within,
+        sampling: within,
+        elicitation: since V2025_06_18,
+        elicitation: by elicitation_with_forms,
+        tasks: only V2025_11_25,
+        extensions: since V2026_07_28,
+    }
+    RootsCapability { list_changed: until V2025_11_25 }
+    SamplingCapability { context: since V2025_11_25, tools: since V2025_11_25 }
+    ElicitationCapability { form: since V2025_11_25, url: since V2025_11_25 }
+    ServerCapabilities {
+        completions: since V2025_03_26,
+        tasks: only V2025_11_25,
+        extensions: since V2026_07_28,
+    }
+
+    ProgressParams { message: since V2025_03_26 }
+}
+
+impl Lower for ResourceContents {
+    fn lower(&mut self, version: &ProtocolVersion) {
+        match self {
+            Self::Text(contents) => contents.lower(version),
+            Self::Blob(contents) => contents.lower(version),
+        }
+    }
+}
+
+impl Lower for Content {
+    fn lower(&mut self, version: &ProtocolVersion) {
+        match self {
+            Self::Audio(audio) if *version < ProtocolVersion::V2025_03_26 => {
+                let bytes = decoded_len(&audio.data);
+                let text = format!("[audio left out: {}, {bytes} bytes]", audio.mime_type);
+                let annotations = audio.annotations.take();
+                *self = Self::Text(TextContent { annotations, ..TextContent::new(text) });
+            }
+            Self::ResourceLink(link) if *version < ProtocolVersion::V2025_06_18 => {
+                let name = link.title.as_ref().unwrap_or(&link.name);
+                let about = link.description.as_ref().map_or(String::new(), |about| format!("\n{about}"));
+                let text = format!("[resource: {name}, {}]{about}", link.uri);
+                let annotations = link.annotations.take();
+                *self = Self::Text(TextContent { annotations, ..TextContent::new(text) });
+            }
+            _ => {}
+        }
+        match self {
+            Self::Text(content) => content.lower(version),
+            Self::Image(content) => content.lower(version),
+            Self::Audio(content) => content.lower(version),
+            Self::ResourceLink(content) => content.lower(version),
+            Self::Resource(content) => content.lower(version),
+            Self::Unknown(_) => {}
+        }
+    }
+}
+
+/// How many bytes `base64` stands for.
+fn decoded_len(base64: &str) -> usize {
+    base64.trim_end_matches('=').len() * 3 / 4
+}
+
+/// Up to 2025-11-25 structured content is an object, and before 2025-06-18 there is none. What is taken out
+/// stays as text.
+fn structured_objects(result: &mut CallToolResult, version: &ProtocolVersion) {
+    // spec: 2025-06-18 server/tools#structured-content
+    let Some(json) = &result.structured_content else { return };
+    let fits =
+        !version.is_legacy() || *version >= ProtocolVersion::V2025_06_18 && json.as_str().starts_with('{');
+    if fits {
+        return;
+    }
+    let says_so = |text: &str| text == json.as_str() || Json::parse(text).is_ok_and(|said| said == *json);
+    if !result.content.iter().filter_map(Content::as_text).any(says_so) {
+        result.content.push(Content::text(json.as_str()));
+    }
+    result.structured_content = None;
+}
+
+/// Up to 2025-11-25 an output schema describes an object, and the schemas of properties are objects.
+fn object_schemas(tool: &mut ToolDefinition, version: &ProtocolVersion) {
+    // spec: 2025-11-25 schema#tool
+    if !version.is_legacy() {
+        return;
+    }
+    if tool.output_schema.as_ref().is_some_and(|schema| !describes_object(schema)) {
+        tool.output_schema = None;
+    }
+    for schema in std::iter::once(&mut tool.input_schema).chain(&mut tool.output_schema) {
+        if let Some(lowered) = without_boolean_properties(schema) {
+            *schema = lowered;
+        }
+    }
+}
+
+fn describes_object(schema: &Json) -> bool {
+    Members::of(schema.as_raw())
+        .is_ok_and(|mut members| members.take("type").is_some_and(|kind| kind.get() == r#""object""#))
+}
+
+/// `true` and `false` as the schema of a property, written as objects that mean the same.
+fn without_boolean_properties(schema: &Json) -> Option<Json> {
+    let mut root = Object::from_json(schema.as_raw()).ok()?;
+    let mut properties: Object = root.get("properties")?;
+    let boolean = |json: &Json| matches!(json.as_str(), "true" | "false");
+    if !properties.iter().any(|(_, json)| boolean(json)) {
+        return None;
+    }
+    properties = properties
+        .iter()
+        .map(|(name, json)| {
+            let json = match json.as_str() {
+                "true" => Json::from(serde_json::json!({})),
+                "false" => Json::from(serde_json::json!({ "not": {} })),
+                _ => json.clone(),
+            };
+            (name.to_owned(), json)
+        })
+        .collect();
+    root.insert("properties", &properties);
+    Json::new(&root).ok()
+}
+
+/// Before 2025-11-25 elicitation means forms, so a client that has only URLs has none of it.
+fn elicitation_with_forms(capabilities: &mut ClientCapabilities, version: &ProtocolVersion) {
+    let no_forms = capabilities.elicitation.as_ref().is_some_and(|how| !how.allows_form());
+    if no_forms && *version < ProtocolVersion::V2025_11_25 {
+        capabilities.elicitation = None;
+    }
+    capabilities.elicitation.lower(version);
+}
+
+/// Reads the result of `tools/call` from a server that speaks `version`.
+///
+/// # Errors
+/// When it is not such a result.
+pub(crate) fn read_call_result(
+    raw: &RawValue,
+    version: &ProtocolVersion,
+) -> Result<CallToolResult, JsonError> {
+    let mut result = CallToolResult::from_json(raw)?;
+    // Up to 2025-11-25 null cannot be a value; servers that write every member mean that there is none.
+    if version.is_legacy() && result.structured_content.as_ref().is_some_and(|json| json.as_str() == "null") {
+        result.structured_content = None;
+    }
+    Ok(result)
+}

@@ -1,0 +1,279 @@
+//! The metadata of a request, and with it the request's era.
+
+use std::borrow::Cow;
+
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::Offered;
+use crate::json::{FromJson, Json, JsonError, Members, Object};
+use crate::jsonrpc::{ErrorCode, ErrorObject};
+use crate::method::Method;
+use crate::protocol::{ClientCapabilities, Implementation, ProgressToken, ProtocolVersion, meta};
+
+/// What a request's `_meta` says.
+#[derive(Debug, Default)]
+pub(crate) struct RequestMeta {
+    /// `None`: the request is of the Legacy era, and its connection knows the rest.
+    pub(crate) modern: Option<ModernMeta>,
+    /// Asks for progress.
+    pub(crate) progress_token: Option<ProgressToken>,
+    /// Everything else: trace context, and what applications add.
+    pub(crate) other: Object,
+}
+
+/// What a Modern request says about its client. Kept as text, because most handlers never ask.
+#[derive(Debug)]
+pub(crate) struct ModernMeta {
+    pub(crate) version: ProtocolVersion,
+    capabilities: Json,
+    client_info: Option<Json>,
+    log_level: Option<Json>,
+}
+
+impl ModernMeta {
+    /// What the client can do during this request.
+    pub(crate) fn capabilities(&self) -> ClientCapabilities {
+        ClientCapabilities::from_json(self.capabilities.as_raw()).unwrap_or_default()
+    }
+
+    /// Which software the client is, if it says so in a readable way.
+    pub(crate) fn client_info(&self) -> Option<Implementation> {
+        let info = Implementation::from_json(self.client_info.as_ref()?.as_raw());
+        info.map_err(|e| log::debug!("ignored client information: {}", e.inside(meta::CLIENT_INFO))).ok()
+    }
+
+    /// The least severe log messages the client wants, as it spells that; `None` for no messages at all.
+    ///
+    /// # Errors
+    /// When it is not a string.
+    pub(crate) fn log_level(&self) -> Result<Option<String>, JsonError> {
+        let level = self.log_level.as_ref().map(|level| String::from_json(level.as_raw())).transpose();
+        level.map_err(|e| e.inside(meta::LOG_LEVEL))
+    }
+}
+
+/// Reads the `_meta` of a request and tells its era.
+///
+/// Modern is a request that names its revision in `_meta`, or ought to: one that carries other members of
+/// Modern metadata, a method that only Modern revisions have, and any request if no Legacy revision is offered.
+///
+/// # Errors
+/// What to answer: -32602 if a required member is missing or malformed, -32022 if the revision is not offered.
+pub(crate) fn resolve(
+    method: Option<Method>,
+    meta: Option<&RawValue>,
+    offered: &Offered,
+) -> Result<RequestMeta, ErrorObject> {
+    let invalid = |e: JsonError| ErrorObject::invalid_params(e.inside("_meta").inside("params"));
+    let meta = meta.filter(|raw| raw.get() != "null");
+    let mut members = meta.map(Members::of).transpose().map_err(invalid)?;
+    let mut take = |name: &str| members.as_mut().and_then(|members| members.take(name));
+
+    let version = take(meta::PROTOCOL_VERSION);
+    let capabilities = take(meta::CLIENT_CAPABILITIES);
+    let client_info = take(meta::CLIENT_INFO);
+    let log_level = take(meta::LOG_LEVEL).filter(|raw| raw.get() != "null");
+    let progress_token = take(meta::PROGRESS_TOKEN).and_then(read_token);
+
+    let must_be_modern = || {
+        capabilities.is_some()
+            || client_info.is_some()
+            || method.is_some_and(|method| method.revisions().0.is_modern())
+            || offered.latest_legacy().is_none()
+    };
+    let modern = match version {
+        None if !must_be_modern() => None,
+        // spec: 2026-07-28 basic/index#meta (a request without a required field is malformed: -32602)
+        None => return Err(invalid(JsonError::new("missing").inside(meta::PROTOCOL_VERSION))),
+        Some(version) => {
+            let version = word(version).map_err(|e| invalid(e.inside(meta::PROTOCOL_VERSION)))?;
+            let version = ProtocolVersion::from(version.as_ref());
+            // Before the other members are judged: which of them are required depends on the revision.
+            if !version.is_modern() || !offered.contains(&version) {
+                return Err(unsupported_version(&version, offered));
+            }
+            let capabilities = capabilities
+                .ok_or_else(|| JsonError::new("missing"))
+                .and_then(object)
+                .map_err(|e| invalid(e.inside(meta::CLIENT_CAPABILITIES)))?;
+            Some(ModernMeta {
+                version,
+                capabilities: Json::from_raw(capabilities),
+                client_info: client_info.map(Json::from_raw),
+                log_level: log_level.map(Json::from_raw),
+            })
+        }
+    };
+    Ok(RequestMeta { modern, progress_token, other: members.map(Members::rest).unwrap_or_default() })
+}
+
+/// The string in `raw`, borrowed unless it has escapes.
+fn word(raw: &RawValue) -> Result<Cow<'_, str>, JsonError> {
+    let inner = raw.get().strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    match inner.filter(|text| !text.contains('\\')) {
+        Some(text) => Ok(Cow::Borrowed(text)),
+        None => String::from_json(raw).map(Cow::Owned),
+    }
+}
+
+fn object(raw: &RawValue) -> Result<&RawValue, JsonError> {
+    if raw.get().starts_with('{') { Ok(raw) } else { Err(JsonError::expected("an object", raw)) }
+}
+
+/// A token of the wrong type costs the progress, not the request.
+fn read_token(raw: &RawValue) -> Option<ProgressToken> {
+    if raw.get() == "null" {
+        return None;
+    }
+    ProgressToken::from_json(raw)
+        .map_err(|e| log::debug!("ignored a progress token: {}", e.inside(meta::PROGRESS_TOKEN)))
+        .ok()
+}
+
+/// -32022: the request's revision is not served.
+pub(crate) fn unsupported_version(requested: &ProtocolVersion, offered: &Offered) -> ErrorObject {
+    // spec: 2026-07-28 schema#unsupportedprotocolversionerror
+    // A Legacy revision may be offered, but not to a request that names it in `_meta`: then it is left out.
+    let supported: Vec<_> = offered.newest_first().filter(|version| *version != requested).collect();
+    let names = supported.iter().map(|version| version.as_str()).collect::<Vec<_>>().join(", ");
+    ErrorObject::new(
+        ErrorCode::UNSUPPORTED_PROTOCOL_VERSION,
+        format!("unsupported protocol version: {requested}, supported: {names}"),
+    )
+    .with_data(json!({ "supported": supported, "requested": requested }))
+}
+
+/// -32021: the request needs capabilities that its client did not declare.
+pub(crate) fn missing_client_capability(required: &ClientCapabilities) -> ErrorObject {
+    // spec: 2026-07-28 schema#missingrequiredclientcapabilityerror
+    let data = json!({ "requiredCapabilities": required });
+    let names = match &data["requiredCapabilities"] {
+        serde_json::Value::Object(members) => members.keys().cloned().collect::<Vec<_>>().join(", "),
+        _ => String::new(),
+    };
+    ErrorObject::new(
+        ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY,
+        format!("the client lacks a required capability: {names}"),
+    )
+    .with_data(data)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::ElicitationCapability;
+
+    const VERSION: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
+    const CAPABILITIES: &str = r#""io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}"#;
+
+    fn run(method: &str, meta: Option<&str>, offered: &Offered) -> Result<RequestMeta, ErrorObject> {
+        let meta = meta.map(|text| Json::parse(text).expect("JSON"));
+        resolve(Method::from_name(method), meta.as_ref().map(Json::as_raw), offered)
+    }
+
+    #[test]
+    fn the_era_is_told_by_the_metadata_of_the_request() {
+        let all = Offered::default();
+        let modern = run("tools/call", Some(&format!("{{{VERSION},{CAPABILITIES}}}")), &all).expect("Modern");
+        let settled = modern.modern.expect("Modern");
+        assert_eq!(settled.version, ProtocolVersion::V2026_07_28);
+        assert!(settled.capabilities().elicitation.is_some());
+        assert_eq!((settled.client_info(), settled.log_level()), (None, Ok(None)));
+        for meta in [None, Some("null"), Some("{}"), Some(r#"{"progressToken":7}"#)] {
+            let legacy = run("tools/call", meta, &all).expect("Legacy");
+            assert!(legacy.modern.is_none(), "{meta:?}");
+        }
+    }
+
+    #[test]
+    fn everything_a_request_says_is_kept() {
+        let meta = format!(
+            r#"{{{VERSION},{CAPABILITIES},"io.modelcontextprotocol/clientInfo":{{"name":"c","version":"1"}},
+            "io.modelcontextprotocol/logLevel":"info","progressToken":"p","traceparent":"00-1","com.example/x":[1]}}"#
+        );
+        let got = run("tools/list", Some(&meta), &Offered::default()).expect("Modern");
+        assert_eq!(got.progress_token, Some("p".into()));
+        assert_eq!(
+            got.other.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+            ["com.example/x", "traceparent"]
+        );
+        let modern = got.modern.expect("Modern");
+        assert_eq!(modern.client_info(), Some(Implementation::new("c", "1")));
+        assert_eq!(modern.log_level(), Ok(Some("info".into())));
+    }
+
+    #[test]
+    fn what_is_missing_or_malformed_is_named() {
+        let all = Offered::default();
+        let no_legacy = Offered::new(&[ProtocolVersion::V2026_07_28]).expect("one");
+        let at = "params._meta.io.modelcontextprotocol/";
+        for (method, meta, offered, code, message) in [
+            ("tools/call", "5", &all, -32602, "params._meta: expected an object, found 5".to_owned()),
+            ("tools/call", "{}", &no_legacy, -32602, format!("{at}protocolVersion: missing")),
+            ("server/discover", "{}", &all, -32602, format!("{at}protocolVersion: missing")),
+            ("subscriptions/listen", "null", &all, -32602, format!("{at}protocolVersion: missing")),
+            (
+                "tools/call",
+                &format!("{{{CAPABILITIES}}}"),
+                &all,
+                -32602,
+                format!("{at}protocolVersion: missing"),
+            ),
+            (
+                "tools/call",
+                r#"{"io.modelcontextprotocol/protocolVersion":20260728}"#,
+                &all,
+                -32602,
+                format!("{at}protocolVersion: expected a string, found 20260728"),
+            ),
+            (
+                "tools/call",
+                &format!("{{{VERSION}}}"),
+                &all,
+                -32602,
+                format!("{at}clientCapabilities: missing"),
+            ),
+            (
+                "tools/call",
+                &format!(r#"{{{VERSION},"io.modelcontextprotocol/clientCapabilities":[]}}"#),
+                &all,
+                -32602,
+                format!("{at}clientCapabilities: expected an object, found []"),
+            ),
+            (
+                "tools/call",
+                r#"{"io.modelcontextprotocol/protocolVersion":"1900-01-01"}"#,
+                &no_legacy,
+                -32022,
+                "unsupported protocol version: 1900-01-01, supported: 2026-07-28".to_owned(),
+            ),
+        ] {
+            let error = run(method, Some(meta), offered).expect_err(meta);
+            assert_eq!((error.code, error.message), (code, message), "{meta}");
+        }
+    }
+
+    #[test]
+    fn an_unsupported_version_names_the_supported_ones() {
+        let error = run(
+            "tools/call",
+            Some(r#"{"io.modelcontextprotocol/protocolVersion":"2025-11-25"}"#),
+            &Offered::new(&[ProtocolVersion::V2025_11_25, ProtocolVersion::V2026_07_28]).expect("two"),
+        )
+        .expect_err("Legacy has no request metadata");
+        let data = error.data.expect("data").to_value();
+        assert_eq!(data, json!({"supported": ["2026-07-28"], "requested": "2025-11-25"}));
+    }
+
+    #[test]
+    fn a_missing_capability_is_named() {
+        let required = ClientCapabilities::default().with_elicitation(ElicitationCapability::default());
+        let error = missing_client_capability(&required);
+        assert_eq!(error.to_string(), "the client lacks a required capability: elicitation (-32021)");
+        assert_eq!(
+            error.data.expect("data").to_value(),
+            json!({"requiredCapabilities": {"elicitation": {}}})
+        );
+    }
+}
