@@ -1,25 +1,205 @@
 //! [`Context`]: what a handler sees of the call it serves.
 
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::era::{Lower, ModernMeta, RequestMeta};
+use crate::json::Object;
+use crate::jsonrpc::RequestId;
+use crate::peer::{Call, Outlet};
+use crate::protocol::notice::ProgressParams;
+use crate::protocol::{ClientCapabilities, Implementation, ProgressToken, ProtocolVersion};
 use crate::sync::CancelToken;
 
-/// What a handler sees of the call it serves: whether it was cancelled, and where to report progress.
+/// What a handler sees of the call it serves: who calls, whether that was given up, and where progress goes.
 ///
-/// Cheap to clone; a clone that outlives its call is inert.
-#[derive(Clone, Debug, Default)]
-pub struct Context {
+/// Cheap to clone. A clone that outlives its call is inert.
+#[derive(Clone)]
+pub struct Context(Arc<Inner>);
+
+struct Inner {
     cancel: CancelToken,
+    version: ProtocolVersion,
+    caller: Caller,
+    progress_token: Option<ProgressToken>,
+    /// The last progress that was reported: it must increase.
+    progress: Mutex<f64>,
+    meta: Object,
+    /// `None` without a caller.
+    served: Option<(Arc<dyn Outlet>, Arc<Call>)>,
+}
+
+/// What is known about the client.
+pub(crate) enum Caller {
+    /// There is none: the tool runs locally.
+    Local,
+    /// What the handshake of the connection said.
+    Legacy(Arc<LegacyClient>),
+    /// What the request says.
+    Modern(ModernMeta),
+}
+
+/// What a client said in its handshake.
+#[derive(Debug)]
+pub(crate) struct LegacyClient {
+    pub(crate) version: ProtocolVersion,
+    pub(crate) capabilities: ClientCapabilities,
+    pub(crate) info: Option<Implementation>,
 }
 
 impl Context {
-    /// A context without a caller: for running a tool locally.
+    /// A context without a caller: for running a tool locally. `cancel_token().cancel(..)` cancels it.
     #[must_use]
     pub fn detached() -> Self {
-        Self::default()
+        Self(Arc::new(Inner {
+            cancel: CancelToken::new(),
+            version: ProtocolVersion::LATEST,
+            caller: Caller::Local,
+            progress_token: None,
+            progress: Mutex::new(f64::NEG_INFINITY),
+            meta: Object::new(),
+            served: None,
+        }))
     }
 
-    /// Fires when the caller gave up on this call.
+    /// The context of a request that is being served. `caller` is the era's source of what is not in `meta`.
+    pub(crate) fn new(
+        outlet: &Arc<dyn Outlet>,
+        call: &Arc<Call>,
+        meta: RequestMeta,
+        legacy: Option<Arc<LegacyClient>>,
+    ) -> Self {
+        let caller = match (meta.modern, legacy) {
+            (Some(modern), _) => Caller::Modern(modern),
+            (None, Some(client)) => Caller::Legacy(client),
+            (None, None) => Caller::Local,
+        };
+        let version = match &caller {
+            Caller::Modern(modern) => modern.version.clone(),
+            Caller::Legacy(client) => client.version.clone(),
+            Caller::Local => ProtocolVersion::LATEST,
+        };
+        Self(Arc::new(Inner {
+            cancel: call.cancel.clone(),
+            version,
+            caller,
+            progress_token: meta.progress_token,
+            progress: Mutex::new(f64::NEG_INFINITY),
+            meta: meta.other,
+            served: Some((Arc::clone(outlet), Arc::clone(call))),
+        }))
+    }
+
+    /// Fires when the caller gave up on this call. Long work should look at it, or wait on it instead of sleeping.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # let cx = tinymcp::Context::detached();
+    /// # cx.cancel_token().cancel("test");
+    /// while !cx.cancel_token().wait_timeout(Duration::from_secs(1)) {
+    ///     // poll something once a second
+    /// }
+    /// ```
     #[must_use]
     pub fn cancel_token(&self) -> &CancelToken {
-        &self.cancel
+        &self.0.cancel
+    }
+
+    /// Whether the caller gave up on this call.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancel.is_cancelled()
+    }
+
+    /// Reports progress: `done` of `total`, in any unit, with a word for the user. Does nothing if the caller did
+    /// not ask for it. May be dropped; a value that is not larger than the one before is.
+    ///
+    /// ```
+    /// # let cx = tinymcp::Context::detached();
+    /// cx.progress(1.0, 3.0, "copying");
+    /// cx.progress(2.0, None, None);
+    /// ```
+    pub fn progress<'a>(
+        &self,
+        done: f64,
+        total: impl Into<Option<f64>>,
+        message: impl Into<Option<&'a str>>,
+    ) {
+        let inner = &self.0;
+        let (Some(token), Some((outlet, call))) = (&inner.progress_token, &inner.served) else { return };
+        {
+            // spec: 2026-07-28 basic/patterns/progress (the value MUST increase)
+            let mut last = inner.progress.lock().unwrap_or_else(PoisonError::into_inner);
+            if !(done > *last && done.is_finite()) {
+                log::debug!("dropped progress {done}: it was {last} before");
+                return;
+            }
+            *last = done;
+        }
+        let mut params = ProgressParams::new(token.clone(), done);
+        params.total = total.into().filter(|total| total.is_finite());
+        params.message = message.into().map(str::to_owned);
+        params.lower(&inner.version);
+        let params = serde_json::to_string(&params).expect("wire types serialize");
+        outlet.notify(call, "notifications/progress", &params);
+    }
+
+    /// Whether the caller asked for progress.
+    #[must_use]
+    pub fn wants_progress(&self) -> bool {
+        self.0.progress_token.is_some()
+    }
+
+    /// The revision the caller speaks.
+    #[must_use]
+    pub fn protocol_version(&self) -> &ProtocolVersion {
+        &self.0.version
+    }
+
+    /// Which software the caller is, if it says so. Self-reported: for display and logs.
+    #[must_use]
+    pub fn client_info(&self) -> Option<Implementation> {
+        match &self.0.caller {
+            Caller::Local => None,
+            Caller::Legacy(client) => client.info.clone(),
+            Caller::Modern(meta) => meta.client_info(),
+        }
+    }
+
+    /// What the caller can do for this request.
+    #[must_use]
+    pub fn client_capabilities(&self) -> ClientCapabilities {
+        match &self.0.caller {
+            Caller::Local => ClientCapabilities::default(),
+            Caller::Legacy(client) => client.capabilities.clone(),
+            Caller::Modern(meta) => meta.capabilities(),
+        }
+    }
+
+    /// The `_meta` of the request, without the members the protocol itself uses.
+    #[must_use]
+    pub fn meta(&self) -> &Object {
+        &self.0.meta
+    }
+
+    /// The id of the request, for logs.
+    #[must_use]
+    pub fn request_id(&self) -> Option<&RequestId> {
+        self.0.served.as_ref().map(|(_, call)| &call.id)
+    }
+}
+
+impl Default for Context {
+    fn default() -> Self {
+        Self::detached()
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("request", &self.request_id())
+            .field("version", &self.0.version)
+            .finish_non_exhaustive()
     }
 }

@@ -70,17 +70,19 @@ pub(crate) fn resolve(
     let mut members = meta.map(Members::of).transpose().map_err(invalid)?;
     let mut take = |name: &str| members.as_mut().and_then(|members| members.take(name));
 
-    let version = take(meta::PROTOCOL_VERSION);
+    // To a server without Modern revisions these members mean nothing.
+    let offers_modern = offered.latest().is_modern();
+    let version = take(meta::PROTOCOL_VERSION).filter(|_| offers_modern);
     let capabilities = take(meta::CLIENT_CAPABILITIES);
     let client_info = take(meta::CLIENT_INFO);
     let log_level = take(meta::LOG_LEVEL).filter(|raw| raw.get() != "null");
     let progress_token = take(meta::PROGRESS_TOKEN).and_then(read_token);
 
     let must_be_modern = || {
-        capabilities.is_some()
+        offers_modern && (capabilities.is_some()
             || client_info.is_some()
             || method.is_some_and(|method| method.revisions().0.is_modern())
-            || offered.latest_legacy().is_none()
+            || offered.latest_legacy().is_none())
     };
     let modern = match version {
         None if !must_be_modern() => None,

@@ -24,7 +24,7 @@ use super::{FromJson, Json, JsonError};
 /// assert_eq!(members.required::<String>("body").unwrap_err().to_string(), "body: missing");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Members<'a> {

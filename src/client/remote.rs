@@ -1,0 +1,87 @@
+//! [`RemoteTool`]: a tool of a server, behind the same interface as a local one.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::{CallOptions, ClientHandle};
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::json::Json;
+use crate::protocol::{CallToolResult, ToolDefinition};
+use crate::tool::{Arguments, Tool, ToolError};
+
+/// Whatever can call the tools of a server by name: a client, and what stands before one, such as a pool or a
+/// recorder.
+pub trait Caller: Send + Sync {
+    /// Calls a tool and waits for its result.
+    ///
+    /// # Errors
+    /// As [`ClientHandle::call_tool`].
+    fn call(&self, name: &str, arguments: Arguments<'_>, options: &CallOptions) -> Result<CallToolResult>;
+}
+
+impl Caller for ClientHandle {
+    fn call(&self, name: &str, arguments: Arguments<'_>, options: &CallOptions) -> Result<CallToolResult> {
+        self.call_tool_with(name, arguments.as_raw(), options)
+    }
+}
+
+/// A tool of a server. Registered in a [`ToolRegistry`](crate::ToolRegistry) it looks like any local one.
+///
+/// `execute` blocks until the answer is here. Cancelling its context cancels the remote call; progress of the remote call is
+/// reported as progress of this one. Arguments pass as the text they are.
+#[derive(Clone)]
+pub struct RemoteTool {
+    definition: ToolDefinition,
+    caller: Arc<dyn Caller>,
+}
+
+impl RemoteTool {
+    /// The tool that `definition` describes, called through `caller`.
+    #[must_use]
+    pub fn new(definition: ToolDefinition, caller: Arc<dyn Caller>) -> Self {
+        Self { definition, caller }
+    }
+}
+
+impl Tool for RemoteTool {
+    fn name(&self) -> &str {
+        &self.definition.name
+    }
+
+    fn description(&self) -> &str {
+        self.definition.description.as_deref().unwrap_or_default()
+    }
+
+    fn parameters(&self) -> &Json {
+        &self.definition.input_schema
+    }
+
+    fn execute(
+        &self,
+        arguments: Arguments<'_>,
+        cx: &Context,
+    ) -> std::result::Result<CallToolResult, ToolError> {
+        let mut options = CallOptions::default().with_cancel(cx.cancel_token());
+        if cx.wants_progress() {
+            let cx = cx.clone();
+            options = options
+                .with_progress(move |report| cx.progress(report.progress, report.total, report.message.as_deref()));
+        }
+        self.caller.call(self.name(), arguments, &options).map_err(|error| match error {
+            // The server's refusal stays one: an unknown tool is no result a model could learn from.
+            Error::Peer(error) => ToolError::protocol(error),
+            error => ToolError::from(error),
+        })
+    }
+
+    fn definition(&self) -> ToolDefinition {
+        self.definition.clone()
+    }
+}
+
+impl fmt::Debug for RemoteTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RemoteTool").field(&self.definition.name).finish()
+    }
+}

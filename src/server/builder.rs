@@ -1,0 +1,207 @@
+//! [`ServerBuilder`] and what it sets.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use super::connection::Connection;
+use super::pace::Paces;
+use super::{Inner, Server};
+use crate::era::{Offered, Stamp};
+use crate::error::Result;
+use crate::peer::Limits;
+use crate::protocol::{CacheScope, Implementation, ProtocolVersion};
+use crate::sync::CancelToken;
+use crate::tool::ToolRegistry;
+use crate::transport::{DEFAULT_MAX_FRAME_BYTES, Tap};
+
+/// A [`Server`] to be.
+pub struct ServerBuilder {
+    info: Implementation,
+    instructions: Option<String>,
+    tools: ToolRegistry,
+    versions: Vec<ProtocolVersion>,
+    limits: Limits,
+    grace: Duration,
+    page_size: usize,
+    cache: (Duration, CacheScope),
+    refuses_unoffered_lists: bool,
+    tap: Option<Arc<dyn Tap>>,
+    cleanup: Option<Box<dyn FnOnce() + Send>>,
+}
+
+/// What a server was built with.
+pub(super) struct Config {
+    pub(super) info: Implementation,
+    pub(super) instructions: Option<String>,
+    pub(super) tools: ToolRegistry,
+    pub(super) offered: Offered,
+    pub(super) limits: Limits,
+    pub(super) grace: Duration,
+    pub(super) page_size: usize,
+    pub(super) refuses_unoffered_lists: bool,
+    pub(super) tap: Option<Arc<dyn Tap>>,
+    /// What every Modern result says.
+    pub(super) stamp: Stamp,
+    /// The connection behind `handle_request`.
+    pub(super) implicit: OnceLock<Connection>,
+}
+
+impl ServerBuilder {
+    pub(super) fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self {
+            info: Implementation::new(name, version),
+            instructions: None,
+            tools: ToolRegistry::new(),
+            versions: ProtocolVersion::ALL.to_vec(),
+            limits: Limits {
+                in_flight: 1024,
+                threads: 64,
+                pending: 256,
+                unsent_bytes: 16 * 1024 * 1024,
+                frame_bytes: DEFAULT_MAX_FRAME_BYTES,
+            },
+            grace: Duration::from_secs(5),
+            page_size: 250,
+            cache: (Duration::ZERO, CacheScope::Private),
+            refuses_unoffered_lists: false,
+            tap: None,
+            cleanup: None,
+        }
+    }
+
+    /// What the server calls itself, with title, icons and so on.
+    #[must_use]
+    pub fn info(mut self, info: Implementation) -> Self {
+        self.info = info;
+        self
+    }
+
+    /// How a model should use the server.
+    #[must_use]
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        self.instructions = Some(text.into());
+        self
+    }
+
+    /// The tools to serve: the registry itself, not a copy, so that later changes reach the clients.
+    #[must_use]
+    pub fn tools(mut self, tools: ToolRegistry) -> Self {
+        self.tools = tools;
+        self
+    }
+
+    /// The revisions that are served. Default: all.
+    #[must_use]
+    pub fn versions(mut self, versions: impl IntoIterator<Item = ProtocolVersion>) -> Self {
+        self.versions = versions.into_iter().collect();
+        self
+    }
+
+    /// How long accepted requests may take to finish after the end of the input. Default: 5 s.
+    #[must_use]
+    pub fn grace(mut self, time: Duration) -> Self {
+        self.grace = time;
+        self
+    }
+
+    /// How many threads run tools. More calls wait. Default: 64.
+    #[must_use]
+    pub fn max_threads(mut self, threads: usize) -> Self {
+        self.limits.threads = threads;
+        self
+    }
+
+    /// How many requests of a connection may be open; further ones are answered with an error. Default: 1,024.
+    #[must_use]
+    pub fn max_open_requests(mut self, requests: usize) -> Self {
+        self.limits.in_flight = requests;
+        self
+    }
+
+    /// The longest frame that is read, in bytes; a longer one is answered with an error. Default: 16 MiB.
+    #[must_use]
+    pub fn max_frame_bytes(mut self, bytes: usize) -> Self {
+        self.limits.frame_bytes = bytes;
+        self
+    }
+
+    /// How many bytes may wait for a client that does not read; then reading stops too. Default: 16 MiB.
+    #[must_use]
+    pub fn max_unsent_bytes(mut self, bytes: usize) -> Self {
+        self.limits.unsent_bytes = bytes;
+        self
+    }
+
+    /// How many tools a page of `tools/list` has. Default: 250.
+    #[must_use]
+    pub fn page_size(mut self, tools: usize) -> Self {
+        self.page_size = tools;
+        self
+    }
+
+    /// How long Modern clients may keep lists, and for whom. Default: not at all, for the one client.
+    #[must_use]
+    pub fn cache(mut self, time: Duration, scope: CacheScope) -> Self {
+        self.cache = (time, scope);
+        self
+    }
+
+    /// Refuses the lists of features that the server does not have. By default they are empty for Legacy clients, many of
+    /// which ask for every list whatever the server declares, and treat the error as a failure. Modern clients always
+    /// get the error.
+    #[must_use]
+    pub fn refuse_unoffered_lists(mut self) -> Self {
+        self.refuses_unoffered_lists = true;
+        self
+    }
+
+    /// Shows every frame of every connection to `tap`.
+    #[must_use]
+    pub fn tap(mut self, tap: impl Tap + 'static) -> Self {
+        self.tap = Some(Arc::new(tap));
+        self
+    }
+
+    /// Runs `hook` once when the serving ends, in whatever way.
+    #[must_use]
+    pub fn on_end(mut self, hook: impl FnOnce() + Send + 'static) -> Self {
+        self.cleanup = Some(Box::new(hook));
+        self
+    }
+
+    /// The server.
+    ///
+    /// # Errors
+    /// When no known revision is to be served.
+    pub fn build(self) -> Result<Server> {
+        let offered = Offered::new(&self.versions)?;
+        let (ttl, scope) = self.cache;
+        let ttl_ms = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
+        let config = Config {
+            stamp: Stamp::new(Some(&self.info)).with_cache_hints(ttl_ms, scope),
+            info: self.info,
+            instructions: self.instructions,
+            tools: self.tools,
+            offered,
+            limits: self.limits,
+            grace: self.grace,
+            page_size: self.page_size,
+            refuses_unoffered_lists: self.refuses_unoffered_lists,
+            tap: self.tap,
+            implicit: OnceLock::new(),
+        };
+        Ok(Server(Arc::new(Inner {
+            config,
+            paces: Paces::default(),
+            stop: CancelToken::new(),
+            cleanup: Mutex::new(self.cleanup),
+        })))
+    }
+}
+
+impl fmt::Debug for ServerBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerBuilder").field("info", &self.info).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,132 @@
+//! [`Connection`]: what a server knows of one connection, which is what a Legacy handshake settled.
+
+use std::sync::{Arc, PoisonError, RwLock, Weak};
+
+use serde_json::value::RawValue;
+
+use super::Inner;
+use crate::context::LegacyClient;
+use crate::json::{Json, Members};
+use crate::jsonrpc::{BadFrame, ErrorObject, Message, Response};
+use crate::peer::{Call, Ground, Outlet, Peer, Request, Role, Served};
+use crate::protocol::{ProtocolVersion, meta};
+use crate::tool::ChangeListener;
+
+/// One connection's state. A Modern request uses none of it.
+pub(super) struct Connection {
+    server: Weak<Inner>,
+    /// Keeps the server alive while the connection is served; the implicit one is kept by the server instead.
+    _served: Option<Arc<Inner>>,
+    legacy: RwLock<Option<Arc<LegacyClient>>>,
+}
+
+impl Connection {
+    pub(super) fn new(server: Arc<Inner>) -> Self {
+        Self { server: Arc::downgrade(&server), _served: Some(server), legacy: RwLock::default() }
+    }
+
+    pub(super) fn new_implicit(server: Weak<Inner>) -> Self {
+        Self { server, _served: None, legacy: RwLock::default() }
+    }
+
+    /// What the handshake settled, if there was one.
+    pub(super) fn legacy(&self) -> Option<Arc<LegacyClient>> {
+        self.legacy.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn settle(&self, client: LegacyClient) {
+        *self.legacy.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(client));
+    }
+
+    /// Tells a Legacy client of every change of the tools. A Modern one asks for that by a subscription.
+    pub(super) fn announce_changes(self: &Arc<Self>, peer: &Peer) -> Option<ChangeListener> {
+        let (connection, peer) = (Arc::downgrade(self), peer.clone());
+        let server = self.server.upgrade()?;
+        Some(server.config.tools.on_change(move || {
+            if connection.upgrade().is_some_and(|connection| connection.legacy().is_some()) {
+                if let Err(e) = peer.try_notify("notifications/tools/list_changed", None) {
+                    log::debug!("a change of the tools was not announced: {e:?}");
+                }
+            }
+        }))
+    }
+
+    /// Serves one message without a wire.
+    pub(super) fn handle(&self, message: Message) -> Option<Message> {
+        let request = match message {
+            Message::Request(request) => request,
+            Message::Notification(notification) => {
+                self.notified(&notification.method, notification.params.as_ref().map(Json::as_raw));
+                return None;
+            }
+            Message::Response(_) => return None,
+        };
+        let params = request.params.as_ref().map(Json::as_raw);
+        let result = if request.method == "ping" && !self.is_modern(params) {
+            Ok(Json::from(serde_json::json!({})))
+        } else {
+            let outlet: Arc<dyn Outlet> = Arc::new(Nowhere);
+            let call = Arc::new(Call::new(request.id.clone()));
+            let asked = Request { method: &request.method, params };
+            let mut out = Vec::new();
+            match self.serve(&outlet, &call, asked, Ground::Worker, &mut out) {
+                Served::Answered(Ok(())) => std::str::from_utf8(&out)
+                    .map_err(ErrorObject::internal)
+                    .and_then(|text| Json::parse(text).map_err(ErrorObject::internal)),
+                Served::Answered(Err(error)) => Err(error),
+                Served::Elsewhere => Err(ErrorObject::internal("no thread to serve the request on")),
+            }
+        };
+        Some(Message::Response(Response { id: Some(request.id), result }))
+    }
+}
+
+/// The outlet of a message that came without a wire.
+struct Nowhere;
+
+impl Outlet for Nowhere {
+    fn notify(&self, call: &Call, method: &str, _params: &str) {
+        log::debug!("dropped {method} of request {}: there is no outlet", call.id);
+    }
+}
+
+impl Role for Connection {
+    fn is_quick(&self, method: &str) -> bool {
+        method != "tools/call"
+    }
+
+    fn serve(
+        &self,
+        outlet: &Arc<dyn Outlet>,
+        call: &Arc<Call>,
+        request: Request<'_>,
+        ground: Ground,
+        out: &mut Vec<u8>,
+    ) -> Served {
+        match self.server.upgrade() {
+            Some(server) => server.dispatch(self, outlet, call, request, ground, out),
+            None => Served::Answered(Err(ErrorObject::internal("the server is gone"))),
+        }
+    }
+
+    fn notified(&self, method: &str, _params: Option<&RawValue>) {
+        // `notifications/initialized` changes nothing: requests are served as soon as the handshake is answered.
+        log::debug!("heard {method}");
+    }
+
+    fn bad_frame(&self, frame: &[u8], bad: &BadFrame) -> Option<ErrorObject> {
+        log::debug!("a frame of {} bytes is no message: {}", frame.len(), bad.error);
+        Some(bad.error.clone())
+    }
+
+    // spec: 2025-03-26 basic/index#batching; no other revision has batches
+    fn accepts_batches(&self) -> bool {
+        self.legacy().is_some_and(|client| client.version == ProtocolVersion::V2025_03_26)
+    }
+
+    fn is_modern(&self, params: Option<&RawValue>) -> bool {
+        let fields = params.and_then(|params| Members::of(params).ok()?.take("_meta"));
+        let fields = fields.and_then(|fields| Members::of(fields).ok());
+        fields.is_some_and(|mut fields| fields.take(meta::PROTOCOL_VERSION).is_some())
+    }
+}

@@ -1,0 +1,189 @@
+//! The server: serves a registry of tools to any number of connections, in both eras at once.
+//!
+//! The unit of serving is a request plus an outlet for what precedes its answer. Which era a request is of is decided by
+//! the request alone; what a Legacy handshake settled is a value looked up on the side.
+//!
+//! **Invariant:** nothing here asks which era it is except through the request's resolved metadata and the method
+//! table.
+
+mod builder;
+mod connection;
+mod dispatch;
+mod pace;
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+pub use builder::ServerBuilder;
+use builder::Config;
+use connection::Connection;
+use crossbeam_channel::select;
+use pace::Paces;
+
+use crate::error::{Error, Result};
+use crate::jsonrpc::Message;
+use crate::peer::{CloseReport, Peer, Setup, Writing};
+use crate::sync::{CancelToken, Deadline};
+use crate::tool::ToolRegistry;
+use crate::transport::{OpenOptions, Patience, Stdio, Transport, tapped};
+
+/// A server that offers the tools of a [`ToolRegistry`].
+///
+/// ```no_run
+/// use tinymcp::{Server, ToolError, ToolRegistry, tool};
+///
+/// let greet = tool! {
+///     /// Greet somebody
+///     fn greet(
+///         /// Whom
+///         name: String,
+///     ) -> String { format!("Hello, {name}!") }
+/// };
+/// let tools = ToolRegistry::new().with(greet)?;
+/// Server::builder("greeter", "1.0.0").tools(tools).build()?.start()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Cheap to clone; clones are the same server.
+#[derive(Clone)]
+pub struct Server(Arc<Inner>);
+
+pub(crate) struct Inner {
+    config: Config,
+    paces: Paces,
+    stop: CancelToken,
+    /// Run once, at the end of the first serving.
+    cleanup: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+impl Server {
+    /// A server that calls itself `name` and `version`.
+    #[must_use]
+    pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ServerBuilder {
+        ServerBuilder::new(name, version)
+    }
+
+    /// Serves this process's stdin and stdout until the input ends or [`ServerHandle::stop`] is called. Accepted requests are
+    /// finished, up to the grace; then the cleanup hook runs.
+    ///
+    /// After a stop the thread that reads stdin stays blocked there, as nothing portable can wake it. Return from `main`
+    /// after this.
+    ///
+    /// # Errors
+    /// When the handles cannot be duplicated or a thread cannot be started.
+    pub fn start(&self) -> Result<CloseReport> {
+        self.serve(Stdio::new())
+    }
+
+    /// Serves one connection until it ends; for a server with many, call this on a thread for each.
+    ///
+    /// # Errors
+    /// When the transport cannot be opened or a thread cannot be started.
+    pub fn serve(&self, transport: impl Transport) -> Result<CloseReport> {
+        let _cleanup = Cleanup(&self.0);
+        let config = &self.0.config;
+        let options = OpenOptions { max_frame_bytes: config.limits.frame_bytes };
+        let cannot = |context: &str| {
+            let context = context.to_owned();
+            move |error| Error::Transport { context, error }
+        };
+        let mut opened = Box::new(transport).open(&options).map_err(cannot("cannot open the connection"))?;
+        if let Some(tap) = &config.tap {
+            opened = tapped(opened, tap);
+        }
+        let connection = Arc::new(Connection::new(Arc::clone(&self.0)));
+        let setup =
+            Setup { limits: config.limits.clone(), writing: Writing::Direct, runs_short_calls: true };
+        let role = Arc::<Connection>::clone(&connection);
+        let peer = Peer::start(opened, role, &setup).map_err(cannot("cannot start a thread"))?;
+        // Until the connection is over: dropping the listener ends it.
+        let _listener = connection.announce_changes(&peer);
+        let ended = peer.ended();
+        let stopped = self.0.stop.receiver();
+        select! {
+            recv(ended) -> _ => {}
+            recv(stopped) -> _ => {}
+        }
+        if !peer.drain(Deadline::after(Some(config.grace))) {
+            log::warn!("requests are left unfinished after the grace of {:?}", config.grace);
+        }
+        Ok(peer.close("the server is ending", &END_PATIENCE))
+    }
+
+    /// Serves one message and returns its response, on an implicit connection that is the same for all messages given here:
+    /// `initialize` settles it, as it would any other. Progress goes nowhere; notifications and responses give `None`.
+    ///
+    /// ```
+    /// use tinymcp::{Message, Server};
+    ///
+    /// let server = Server::builder("s", "1").build()?;
+    /// let ping = Message::request(1, "ping", None);
+    /// let pong = server.handle_request(ping).expect("a response");
+    /// assert_eq!(pong.encode(), br#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    /// # Ok::<(), tinymcp::Error>(())
+    /// ```
+    #[must_use]
+    pub fn handle_request(&self, message: Message) -> Option<Message> {
+        self.0.config.implicit.get_or_init(|| Connection::new_implicit(Arc::downgrade(&self.0))).handle(message)
+    }
+
+    /// A handle that stops the server, for another thread or a handler.
+    #[must_use]
+    pub fn handle(&self) -> ServerHandle {
+        ServerHandle(self.0.stop.clone())
+    }
+
+    /// The tools that are served. Changing them tells the clients.
+    #[must_use]
+    pub fn tools(&self) -> &ToolRegistry {
+        &self.0.config.tools
+    }
+}
+
+/// How long a server waits for its own threads at the end. A stdin that stays open would keep the reader for ever.
+const END_PATIENCE: Patience = Patience {
+    flush: Duration::from_secs(1),
+    exit: Duration::ZERO,
+    term: Duration::ZERO,
+    threads: Duration::from_millis(20),
+};
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("info", &self.0.config.info).finish_non_exhaustive()
+    }
+}
+
+/// Stops a server.
+#[derive(Clone, Debug)]
+pub struct ServerHandle(CancelToken);
+
+impl ServerHandle {
+    /// Ends the serving: nothing more is accepted, what was accepted is finished up to the grace. Returns at once;
+    /// [`Server::start`] returns when it is done.
+    pub fn stop(&self) {
+        self.0.cancel("stopped");
+    }
+
+    /// Whether the server was stopped.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}
+
+/// Runs the cleanup hook on every way out, panics included.
+struct Cleanup<'a>(&'a Inner);
+
+impl Drop for Cleanup<'_> {
+    fn drop(&mut self) {
+        let hook = self.0.cleanup.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(hook) = hook {
+            if catch_unwind(AssertUnwindSafe(hook)).is_err() {
+                log::error!("the cleanup hook panicked");
+            }
+        }
+    }
+}
