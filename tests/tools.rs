@@ -461,3 +461,50 @@ fn big_integers_pass_unchanged() {
         assert_eq!(text(&declared, &arguments), n);
     }
 }
+
+#[test]
+fn trait_objects_are_tools_too() {
+    let tools = ToolRegistry::new();
+    let shared: Arc<dyn Tool> = Arc::new(named("shared"));
+    tools.register(shared.clone()).unwrap();
+    let boxed: Box<dyn Tool> = Box::new(named("boxed").title("Boxed"));
+    tools.register(boxed).unwrap();
+    assert_eq!(tools.definitions()[0].title.as_deref(), Some("Boxed"));
+    assert_eq!(text(&shared, "{}"), "old");
+}
+
+/// The macros must not depend on what a module has in scope.
+mod shadowed {
+    #![allow(dead_code, non_camel_case_types)]
+    struct Result;
+    struct Option;
+    struct Some;
+    struct None;
+    struct Ok;
+    struct Err;
+    mod serde {}
+    mod serde_json {}
+    mod core {}
+    mod std {}
+
+    tinymcp::data! {
+        #[derive(Default)]
+        pub(super) struct Point { x: i32 = 1, y: i32 }
+        enum Word { A, B }
+        enum Either { Left { a: u8 }, Right }
+    }
+
+    pub(super) fn tool() -> tinymcp::FnTool {
+        tinymcp::tool! {
+            fn f(p: Point, word: Word = Word::A, either: ::core::option::Option<Either>, cx: &tinymcp::Context) -> i32 {
+                let _ = (word, either, cx);
+                p.x + p.y
+            }
+        }
+    }
+}
+
+#[test]
+fn macros_expand_whatever_is_in_scope() {
+    assert_eq!(text(&shadowed::tool(), r#"{"p": {"y": 2}}"#), "3");
+}

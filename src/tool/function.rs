@@ -13,7 +13,7 @@ type Outcome = Result<CallToolResult, ToolError>;
 type Declared = Box<dyn for<'a> Fn(&mut Call<'a>) -> Outcome + Send + Sync>;
 type Checked = Box<dyn Fn(Arguments<'_>, &Context) -> Outcome + Send + Sync>;
 
-/// A tool made of a closure: by [`tool!`](crate::tool) if its parameters are known when it is written, by
+/// A tool made of a closure: by [`tool!`](macro@crate::tool) if its parameters are known when it is written, by
 /// [`FnTool::new`] if they come at run time.
 ///
 /// ```

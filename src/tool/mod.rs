@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`tool!`](crate::tool), [`data!`](crate::data) | write a tool as a function, its types as structs and enums |
+//! | [`tool!`](macro@crate::tool), [`data!`](crate::data) | write a tool as a function, its types as structs and enums |
 //! | [`FnTool`] | the tool that `tool!` makes, or one whose schema comes at run time |
 //! | [`Tool`] | what local and remote tools have in common |
 //! | [`ToolRegistry`] | many tools, found by name |
@@ -21,13 +21,16 @@ use crate::protocol::{CallToolResult, ToolDefinition};
 mod arguments;
 pub(crate) mod call;
 mod check;
+mod data;
 mod error;
 mod function;
 mod lint;
 mod macros;
 pub(crate) mod output;
-mod registry;
+pub(crate) mod registry;
 pub(crate) mod schema;
+#[cfg(feature = "schemars")]
+mod typed;
 
 pub use arguments::Arguments;
 pub use error::ToolError;
@@ -35,12 +38,14 @@ pub use function::FnTool;
 pub use output::{Structured, ToolOutput};
 pub use registry::{ChangeListener, RegistryError, ToolRegistry};
 pub use schema::{Parameter, Schema, SchemaScope};
+#[cfg(feature = "schemars")]
+pub use typed::Typed;
 
 pub(crate) use schema::{ObjectSchema, doc_text};
 
 /// Something a model can call: a local function, or a tool of a remote server.
 ///
-/// Usually made by [`tool!`](crate::tool). By hand:
+/// Usually made by [`tool!`](macro@crate::tool). By hand:
 ///
 /// ```
 /// use tinymcp::json::Json;

@@ -267,7 +267,7 @@ impl ObjectSchema {
 
 /// The text of doc comments: one space after `///` is not part of it.
 #[must_use]
-pub fn doc_text(docs: &[&str]) -> String {
+pub(crate) fn doc_text(docs: &[&str]) -> String {
     let lines = docs.iter().flat_map(|doc| doc.split('\n'));
     let lines: Vec<&str> = lines.map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end()).collect();
     lines.join("\n").trim_matches('\n').to_owned()
@@ -294,7 +294,7 @@ scalars! {
 
 /// Any JSON value. `true` and `{}` say the same, but clients that demand a `type` everywhere refuse them; those
 /// that know lists of types want `items` as soon as `array` is among them.
-fn any_value() -> Schema {
+pub(crate) fn any_value() -> Schema {
     Schema::of("object")
         .with("type", &["string", "number", "boolean", "object", "array", "null"])
         .with("items", &Schema::empty())
