@@ -1,6 +1,6 @@
 //! Which era is this request of, and what must a message look like for its revision? Pure functions.
 //!
-//! Both eras can share a connection, so the question is asked of each request ([`resolve`]) and never of the
+//! Both eras can share a connection, so the question is asked of each request ([`resolve()`]) and never of the
 //! connection. What differs by revision is decided here and in the method table, and nowhere else.
 //!
 //! **Invariant:** no I/O, no state, no threads.
@@ -13,7 +13,7 @@ mod stamp;
 pub(crate) use lower::{Lower, lowered, read_call_result};
 pub(crate) use negotiate::{Offered, choose, negotiate};
 pub(crate) use resolve::{ModernMeta, RequestMeta, missing_client_capability, resolve, unsupported_version};
-pub(crate) use stamp::Stamp;
+pub(crate) use stamp::{RequestStamp, Stamp};
 
 #[cfg(test)]
 #[path = "../../tests/support/schema.rs"]

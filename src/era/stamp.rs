@@ -1,4 +1,4 @@
-//! What a Modern result says besides its own content.
+//! What a Modern message says besides its own content.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -6,7 +6,9 @@ use serde_json::value::RawValue;
 use crate::json::{Json, Members, Object};
 use crate::jsonrpc::write_json;
 use crate::method::Method;
-use crate::protocol::{CacheScope, Implementation, meta};
+use crate::protocol::{CacheScope, ClientCapabilities, Implementation, ProgressToken, ProtocolVersion, meta};
+
+use super::lowered;
 
 /// Writes results with what every Modern result carries: `resultType`, the server's software, and for some methods
 /// caching hints. What a result says itself is left alone.
@@ -126,6 +128,95 @@ impl Stamp {
     }
 }
 
+/// Writes the parameters of a client's requests with the `_meta` that its revision asks for.
+#[derive(Clone, Debug)]
+pub(crate) struct RequestStamp {
+    /// The members every request carries, without braces. Empty in the Legacy era.
+    members: String,
+}
+
+impl RequestStamp {
+    /// The stamp of the Legacy era, in which the handshake has said everything.
+    pub(crate) const fn legacy() -> Self {
+        Self { members: String::new() }
+    }
+
+    /// The stamp of a client that speaks `version`; `client_info` is `None` if it is not to be named.
+    pub(crate) fn new(
+        version: &ProtocolVersion,
+        client_info: Option<&Implementation>,
+        capabilities: &ClientCapabilities,
+    ) -> Self {
+        if version.is_legacy() {
+            return Self::legacy();
+        }
+        let mut all = Object::new();
+        all.insert(meta::PROTOCOL_VERSION, version);
+        all.insert(meta::CLIENT_CAPABILITIES, &lowered(capabilities.clone(), version));
+        if let Some(info) = client_info {
+            all.insert(meta::CLIENT_INFO, &lowered(info.clone(), version));
+        }
+        let mut text = Vec::new();
+        write_json(&mut text, &all);
+        let text = String::from_utf8_lossy(&text);
+        // An object, so its text begins and ends with a brace.
+        Self { members: text[1..text.len() - 1].to_owned() }
+    }
+
+    /// Appends `params`, an object, with its metadata; `log_level` is of the Modern era only. `false`: nothing was
+    /// written, because the request needs no parameters at all.
+    ///
+    /// # Errors
+    /// When `params` cannot be JSON.
+    pub(crate) fn write<T: Serialize + ?Sized>(
+        &self,
+        out: &mut Vec<u8>,
+        params: Option<&T>,
+        progress_token: Option<&ProgressToken>,
+        log_level: Option<&str>,
+    ) -> Result<bool, serde_json::Error> {
+        let mut add = self.members.clone();
+        let mut member = |name: &str, json: Json| {
+            let comma = if add.is_empty() { "" } else { "," };
+            add.push_str(&format!(r#"{comma}"{name}":{json}"#));
+        };
+        if let Some(token) = progress_token {
+            member(meta::PROGRESS_TOKEN, Json::new(token)?);
+        }
+        if let Some(level) = log_level.filter(|_| !self.members.is_empty()) {
+            member(meta::LOG_LEVEL, Json::from(level));
+        }
+        let start = out.len();
+        match params {
+            Some(params) => serde_json::to_writer(&mut *out, params)?,
+            None if add.is_empty() => return Ok(false),
+            None => out.extend_from_slice(b"{}"),
+        }
+        if add.is_empty() {
+            return Ok(true);
+        }
+        let text = std::str::from_utf8(&out[start..]).unwrap_or_default();
+        let Ok(members) = Members::parse(text) else { return Ok(true) };
+        let empty = members.iter().next().is_none();
+        if members.iter().any(|(name, _)| name == "_meta") {
+            let mut whole: Object = serde_json::from_str(text)?;
+            let mut opened: Object = whole.get("_meta").unwrap_or_default();
+            // What the application adds never replaces what the protocol needs.
+            for (name, value) in serde_json::from_str::<Object>(&format!("{{{add}}}"))?.iter() {
+                opened.insert(name, value);
+            }
+            whole.insert("_meta", &opened);
+            out.truncate(start);
+            write_json(out, &whole);
+        } else {
+            out.pop();
+            let comma = if empty { "" } else { "," };
+            out.extend_from_slice(format!(r#"{comma}"_meta":{{{add}}}}}"#).as_bytes());
+        }
+        Ok(true)
+    }
+}
+
 fn lacks_server_info(meta: &RawValue) -> bool {
     Members::of(meta).is_ok_and(|members| members.iter().all(|(name, _)| name != meta::SERVER_INFO))
 }
@@ -183,6 +274,37 @@ mod tests {
         let named = json!({"resultType": "complete", "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "o", "version": "2"}}});
         assert_eq!(stamp("tools/call", &named), named);
         assert_eq!(stamp("tools/call", &json!([1])), json!([1]));
+    }
+
+    #[test]
+    fn requests_carry_what_their_revision_asks_for() {
+        let caps = ClientCapabilities::default();
+        let info = Implementation::new("c", "1");
+        let modern = RequestStamp::new(&ProtocolVersion::LATEST, Some(&info), &caps);
+        let legacy = RequestStamp::new(&ProtocolVersion::LATEST_LEGACY, Some(&info), &caps);
+        let write = |stamp: &RequestStamp, params: Option<Value>, token: Option<i64>, level| {
+            let mut out = Vec::new();
+            let token = token.map(ProgressToken::from);
+            let written = stamp.write(&mut out, params.as_ref(), token.as_ref(), level).expect("JSON");
+            written.then(|| serde_json::from_slice::<Value>(&out).expect("JSON"))
+        };
+        let mut every = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "c", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {}
+        });
+        assert_eq!(write(&modern, None, None, None), Some(json!({"_meta": every})));
+        let named = write(&modern, Some(json!({"name": "a"})), None, None);
+        assert_eq!(named, Some(json!({"name": "a", "_meta": every})));
+        every["progressToken"] = json!(7);
+        every["io.modelcontextprotocol/logLevel"] = json!("info");
+        every["com.example/x"] = json!(1);
+        let own = json!({"_meta": {"com.example/x": 1, "io.modelcontextprotocol/protocolVersion": "forged"}});
+        assert_eq!(write(&modern, Some(own), Some(7), Some("info")), Some(json!({"_meta": every})));
+
+        assert_eq!(write(&legacy, None, None, Some("info")), None);
+        assert_eq!(write(&legacy, Some(json!({"name": "a"})), None, None), Some(json!({"name": "a"})));
+        assert_eq!(write(&legacy, None, Some(7), None), Some(json!({"_meta": {"progressToken": 7}})));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{FromJson, JsonError, Members};
 
-/// Declares a wire type: public fields, each with its name on the wire, read by [`FromJson`](super::FromJson) and
+/// Declares a wire type: public fields, each with its name on the wire, read by [`FromJson`] and
 /// written by serde.
 ///
 /// - `Option<T>` fields are left out when `None`, accept `null`, and a value of the wrong type counts as
@@ -135,7 +135,7 @@ macro_rules! builders {
     };
 }
 
-/// `Deserialize` by way of [`FromJson`](super::FromJson), so that wire types can stand in users' own serde types.
+/// `Deserialize` by way of [`FromJson`], so that wire types can stand in users' own serde types.
 macro_rules! deserialize_through_json {
     ($name:ident) => {
         impl<'de> ::serde::Deserialize<'de> for $name {

@@ -13,7 +13,9 @@ use tinymcp::method::{Direction, Method};
 use tinymcp::protocol::ProtocolVersion;
 
 /// Compiled schemas, by revision and definition.
-static VALIDATORS: Mutex<Option<HashMap<(String, String), Arc<Validator>>>> = Mutex::new(None);
+type Validators = HashMap<(String, String), Arc<Validator>>;
+
+static VALIDATORS: Mutex<Option<Validators>> = Mutex::new(None);
 
 /// The official schema of `version`.
 pub(crate) fn schema(version: &ProtocolVersion) -> Value {
