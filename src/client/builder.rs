@@ -7,7 +7,8 @@ use std::time::Duration;
 use super::notices::Notices;
 use super::session::Session;
 use super::{Client, ClientHandle};
-use crate::error::{Error, Result};
+use crate::era::RequestStamp;
+use crate::error::Result;
 use crate::json::Json;
 use crate::peer::Limits;
 use crate::protocol::capability::ClientCapabilities;
@@ -213,10 +214,7 @@ impl ClientBuilder {
     /// Calls `callback` with every other notification, in order, on the same thread. If it cannot keep up, up to
     /// 256 wait and further ones are dropped, which is reported in the log.
     #[must_use]
-    pub fn on_notification(
-        mut self,
-        callback: impl Fn(&str, Option<&Json>) + Send + Sync + 'static,
-    ) -> Self {
+    pub fn on_notification(mut self, callback: impl Fn(&str, Option<&Json>) + Send + Sync + 'static) -> Self {
         self.notices.on_other = Some(Arc::new(callback));
         self
     }
@@ -238,12 +236,13 @@ impl ClientBuilder {
     /// # Errors
     /// When no revision is offered, or the transport cannot be opened: the error names the command or address.
     pub fn open(self, transport: impl Transport) -> Result<Client> {
-        if !self.versions.iter().any(|version| ProtocolVersion::ALL.contains(version)) {
-            return Err(Error::InvalidUse("a client offers at least one known revision".into()));
-        }
         let patience = self.patience;
         let session = Session::open(self, Box::new(transport))?;
         Ok(Client { handle: ClientHandle { session }, patience })
+    }
+
+    pub(super) fn stamp(&self, version: &ProtocolVersion) -> RequestStamp {
+        RequestStamp::new(version, Some(&self.info), &self.capabilities)
     }
 
     pub(super) fn open_options(&self) -> OpenOptions {

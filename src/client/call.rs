@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::session::{Session, Settled};
+use crate::era::read_call_result;
 use crate::error::{Error, Phase, Result};
 use crate::json::{FromJson, Json, Object};
 use crate::jsonrpc::write_json;
@@ -14,6 +15,7 @@ use crate::method::Method;
 use crate::peer::{NotStarted, Patient, Waited, Waiting, wait};
 use crate::protocol::notice::{CancelledParams, ProgressParams};
 use crate::protocol::tool::CallToolResult;
+use crate::protocol::version::ProtocolVersion;
 use crate::sync::CancelToken;
 
 type OnProgress = Arc<dyn Fn(&ProgressParams) + Send + Sync>;
@@ -86,7 +88,10 @@ impl CallOptions {
 
 impl fmt::Debug for CallOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallOptions").field("timeout", &self.timeout).field("total", &self.total).finish_non_exhaustive()
+        f.debug_struct("CallOptions")
+            .field("timeout", &self.timeout)
+            .field("total", &self.total)
+            .finish_non_exhaustive()
     }
 }
 
@@ -103,7 +108,11 @@ impl CallHandle {
     /// As [`ClientHandle::call_tool`](super::ClientHandle::call_tool).
     pub fn wait(mut self) -> Result<CallToolResult> {
         match self.open.take() {
-            Some(open) => tool_result(&open.wait()?),
+            Some(open) => {
+                let session = Arc::clone(&open.session);
+                let result = open.wait()?;
+                tool_result(&result, &session.settled()?.identity.version)
+            }
             None => Err(Error::InvalidUse("the call has been waited for".into())),
         }
     }
@@ -154,8 +163,8 @@ impl Open {
     ) -> Result<Self> {
         let start = Instant::now();
         let settled = session.settled()?;
-        let wants_progress =
-            options.on_progress.is_some() || options.resets.unwrap_or(session.config.timeouts.reset_on_progress);
+        let wants_progress = options.on_progress.is_some()
+            || options.resets.unwrap_or(session.config.timeouts.reset_on_progress);
         let sent = settled.peer.request(method, wants_progress, |out, id| {
             out.push(b'{');
             let before = out.len();
@@ -163,7 +172,7 @@ impl Open {
             if out.len() > before {
                 out.push(b',');
             }
-            if !settled.write_meta(out, wants_progress.then_some(id), &options.meta) && out.len() > before {
+            if !settled.stamp.write(out, wants_progress.then_some(id), &options.meta) && out.len() > before {
                 out.pop();
             }
             out.push(b'}');
@@ -201,8 +210,7 @@ impl Open {
             Ok(progress) => log::debug!("ignored progress {}: it was {last} before", progress.progress),
             Err(e) => log::debug!("ignored progress: {e}"),
         };
-        let on_progress =
-            self.options.on_progress.is_some().then_some(&mut report as &mut dyn FnMut(&Json));
+        let on_progress = self.options.on_progress.is_some().then_some(&mut report as &mut dyn FnMut(&Json));
         let waited = wait(&self.waiting, self.start, patient, self.options.cancel.as_ref(), on_progress);
         match waited {
             Waited::Answer(Ok(result)) => Ok(result),
@@ -292,8 +300,8 @@ pub(super) fn request(
 }
 
 /// Reads a tool's result.
-fn tool_result(result: &Json) -> Result<CallToolResult> {
-    let result = CallToolResult::from_json(result.as_raw())
+fn tool_result(result: &Json, version: &ProtocolVersion) -> Result<CallToolResult> {
+    let result = read_call_result(result.as_raw(), version)
         .map_err(|e| Error::Protocol(format!("the result of tools/call: {e}")))?;
     // spec: 2026-07-28 basic/index#resulttype (absent is complete; an unrecognized value is invalid)
     match result.result_type.as_ref().map(|kind| kind.as_str()) {

@@ -11,13 +11,14 @@
 
 use std::time::{Duration, Instant};
 
-use super::session::{ServerIdentity, Session, Settled, modern_meta, write_meta};
+use super::session::{ServerIdentity, Session, Settled};
+use crate::era::{Offered, choose, lowered};
 use crate::error::{Error, Phase, Result};
 use crate::json::{FromJson, Object};
 use crate::jsonrpc::{ErrorCode, ErrorObject, write_json};
 use crate::peer::{NotStarted, Patient, Peer, Waited, wait};
-use crate::protocol::lifecycle::{Implementation, InitializeParams, InitializeResult};
 use crate::protocol::lifecycle::DiscoverResult;
+use crate::protocol::lifecycle::{Implementation, InitializeParams, InitializeResult};
 use crate::protocol::meta;
 use crate::protocol::version::ProtocolVersion;
 use crate::sync::Deadline;
@@ -33,25 +34,29 @@ enum Probed {
 
 pub(super) fn settle(session: &Session) -> Result<Settled> {
     let peer = session.peer()?;
+    let legacy = session.offered.legacy();
     let handshake = Handshake { session, deadline: Deadline::after(session.config.timeouts.connect) };
-    let modern: Vec<_> = handshake.offered(ProtocolVersion::is_modern);
-    let legacy: Vec<_> = handshake.offered(ProtocolVersion::is_legacy);
-    let Some(preferred) = modern.last() else { return handshake.initialize(&peer, &legacy) };
-    match handshake.probe(&peer, preferred, &modern)? {
-        Probed::Modern(identity) => Ok(Settled::new(identity, peer, &session.config)),
-        Probed::Legacy(why) if legacy.is_empty() => Err(Error::Unsupported(format!(
-            "the server speaks no revision of {}: {why}",
-            listed(&modern)
+    let preferred = session.offered.latest();
+    let probed = if preferred.is_modern() {
+        handshake.probe(&peer, preferred)?
+    } else {
+        Probed::Legacy("no Modern revision is offered".to_owned())
+    };
+    match (probed, legacy) {
+        (Probed::Modern(identity), _) => Ok(Settled::new(identity, peer, &session.config)),
+        (Probed::Legacy(why), None) => Err(Error::Unsupported(format!(
+            "the server speaks none of {}: {why}",
+            listed(session.offered.newest_first())
         ))),
-        Probed::Died(error) if legacy.is_empty() => Err(error),
-        Probed::Legacy(_) => match handshake.initialize(&peer, &legacy) {
+        (Probed::Died(error), None) => Err(error),
+        (Probed::Legacy(_), Some(legacy)) => match handshake.initialize(&peer, &legacy) {
             // It answered the probe, or did not, and then died of it.
-            Err(Error::Closed(failure)) => {
+            Err(Error::Closed(failure)) if preferred.is_modern() => {
                 handshake.initialize_again(&legacy).unwrap_or(Err(Error::Closed(failure)))
             }
             settled => settled,
         },
-        Probed::Died(error) => handshake.initialize_again(&legacy).unwrap_or(Err(error)),
+        (Probed::Died(error), Some(legacy)) => handshake.initialize_again(&legacy).unwrap_or(Err(error)),
     }
 }
 
@@ -62,23 +67,10 @@ struct Handshake<'a> {
 }
 
 impl Handshake<'_> {
-    /// The offered revisions of one era, oldest first.
-    fn offered(&self, is_of_era: fn(&ProtocolVersion) -> bool) -> Vec<ProtocolVersion> {
-        let offered = &self.session.config.versions;
-        ProtocolVersion::ALL.into_iter().filter(|version| is_of_era(version) && offered.contains(version)).collect()
-    }
-
-    fn probe(
-        &self,
-        peer: &Peer,
-        preferred: &ProtocolVersion,
-        modern: &[ProtocolVersion],
-    ) -> Result<Probed> {
+    /// Asks with the newest revision, and if the server names others, once more with one of those.
+    fn probe(&self, peer: &Peer, preferred: &ProtocolVersion) -> Result<Probed> {
         let error = match self.discover(peer, preferred) {
-            Ok(Ok(discovered)) => match choose(&discovered.supported_versions, modern) {
-                Some(version) => return Ok(Probed::Modern(identity(version, discovered))),
-                None => return self.without_common_version(&discovered.supported_versions),
-            },
+            Ok(Ok(discovered)) => return self.settle_on(discovered),
             Ok(Err(problem)) => return Ok(problem),
             Err(error) => error,
         };
@@ -86,34 +78,43 @@ impl Handshake<'_> {
             let data = Object::from_json(data.as_raw()).ok()?;
             data.get::<Vec<ProtocolVersion>>("supported")
         });
-        match supported {
-            Some(supported) if error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION => {
-                let Some(version) = choose(&supported, modern) else {
-                    return self.without_common_version(&supported);
-                };
-                match self.discover(peer, &version) {
-                    Ok(Ok(discovered)) => Ok(Probed::Modern(identity(version, discovered))),
-                    Ok(Err(problem)) => Ok(problem),
-                    Err(error) => Err(Error::Peer(error)),
-                }
-            }
+        let supported = match supported {
+            Some(supported) if error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION => supported,
             // spec: 2026-07-28 basic/transports/stdio#backward-compatibility (not keyed to one error code)
-            _ => Ok(Probed::Legacy(error.to_string())),
+            _ => return Ok(Probed::Legacy(error.to_string())),
+        };
+        match choose(&supported, &self.session.offered) {
+            Some(version) if version.is_modern() => match self.discover(peer, &version) {
+                Ok(Ok(discovered)) => self.settle_on(discovered),
+                Ok(Err(problem)) => Ok(problem),
+                Err(error) => Err(Error::Peer(error)),
+            },
+            common => self.without_modern(common, &supported),
         }
     }
 
-    /// A Modern server without a Modern revision in common. If it lists a Legacy one that is offered too, the
-    /// handshake is what it asks for.
-    fn without_common_version(&self, supported: &[ProtocolVersion]) -> Result<Probed> {
-        let legacy = self.offered(ProtocolVersion::is_legacy);
-        let why = format!("it supports {}", listed(supported));
-        if choose(supported, &legacy).is_some() {
-            return Ok(Probed::Legacy(why));
+    fn settle_on(&self, discovered: DiscoverResult) -> Result<Probed> {
+        match choose(&discovered.supported_versions, &self.session.offered) {
+            Some(version) if version.is_modern() => Ok(Probed::Modern(identity(version, discovered))),
+            common => self.without_modern(common, &discovered.supported_versions),
         }
-        Err(Error::Unsupported(format!(
-            "no revision in common with the server: {why}, offered {}",
-            listed(&self.session.config.versions)
-        )))
+    }
+
+    /// A server that knows the probe but has no Modern revision in common. If it lists a Legacy one that is offered, the
+    /// handshake is what it asks for.
+    fn without_modern(
+        &self,
+        common: Option<ProtocolVersion>,
+        supported: &[ProtocolVersion],
+    ) -> Result<Probed> {
+        let why = format!("it supports {}", listed(supported));
+        match common {
+            Some(_) => Ok(Probed::Legacy(why)),
+            None => Err(Error::Unsupported(format!(
+                "no revision in common with the server: {why}, offered {}",
+                listed(self.session.offered.newest_first())
+            ))),
+        }
     }
 
     /// Asks with `version`: the answer, or what else happened, or the server's error.
@@ -122,12 +123,12 @@ impl Handshake<'_> {
         peer: &Peer,
         version: &ProtocolVersion,
     ) -> std::result::Result<std::result::Result<DiscoverResult, Probed>, ErrorObject> {
-        let fixed = modern_meta(version, &self.session.config);
+        let stamp = self.session.config.stamp(version);
         let start = Instant::now();
         let probe = Deadline::after(Some(self.session.config.timeouts.probe)).earlier(self.deadline);
         let waited = self.ask(peer, "server/discover", probe, |out| {
             out.push(b'{');
-            write_meta(out, Some(&fixed), None, &Object::new());
+            stamp.write(out, None, &Object::new());
             out.push(b'}');
         });
         let problem = match waited {
@@ -136,7 +137,9 @@ impl Handshake<'_> {
                 Err(e) => Probed::Legacy(format!("its answer to server/discover is none: {e}")),
             },
             Ok(Waited::Answer(Err(error))) => return Err(error),
-            Ok(Waited::TimedOut(after)) => Probed::Legacy(format!("no answer to server/discover in {after:?}")),
+            Ok(Waited::TimedOut(after)) => {
+                Probed::Legacy(format!("no answer to server/discover in {after:?}"))
+            }
             Ok(Waited::Cancelled(reason)) => Probed::Legacy(reason),
             Ok(Waited::Closed) => {
                 Probed::Died(self.session.closed(Phase::Handshake, Some(peer), start.elapsed()))
@@ -147,12 +150,12 @@ impl Handshake<'_> {
     }
 
     /// spec: 2025-11-25 basic/lifecycle#initialization
-    fn initialize(&self, peer: &Peer, legacy: &[ProtocolVersion]) -> Result<Settled> {
+    fn initialize(&self, peer: &Peer, legacy: &Offered) -> Result<Settled> {
         let config = &self.session.config;
-        let Some(preferred) = legacy.last() else {
-            return Err(Error::InvalidUse("no known revision is offered".into()));
-        };
-        let params = InitializeParams::new(preferred.clone(), config.capabilities.clone(), config.info.clone());
+        let preferred = legacy.latest().clone();
+        let params =
+            InitializeParams::new(preferred.clone(), config.capabilities.clone(), config.info.clone());
+        let params = lowered(params, &preferred);
         let start = Instant::now();
         let waited = self.ask(peer, "initialize", self.deadline, |out| write_json(out, &params))?;
         let result = match waited {
@@ -172,7 +175,7 @@ impl Handshake<'_> {
             return Err(Error::Unsupported(format!(
                 "the server answered with revision {}, offered {}",
                 result.protocol_version,
-                listed(legacy)
+                listed(legacy.newest_first())
             )));
         }
         peer.notify("notifications/initialized", None)
@@ -187,7 +190,7 @@ impl Handshake<'_> {
     }
 
     /// On a new connection to the same server; `None` if there can be none.
-    fn initialize_again(&self, legacy: &[ProtocolVersion]) -> Option<Result<Settled>> {
+    fn initialize_again(&self, legacy: &Offered) -> Option<Result<Settled>> {
         let peer = match self.session.reopen()? {
             Ok(peer) => peer,
             Err(e) => return Some(Err(e)),
@@ -217,11 +220,6 @@ impl Handshake<'_> {
     }
 }
 
-/// The newest of `ours` that the server lists.
-fn choose(supported: &[ProtocolVersion], ours: &[ProtocolVersion]) -> Option<ProtocolVersion> {
-    ours.iter().rev().find(|version| supported.contains(version)).cloned()
-}
-
 fn identity(version: ProtocolVersion, discovered: DiscoverResult) -> ServerIdentity {
     let info = discovered.meta.as_ref().and_then(|fields| fields.get::<Implementation>(meta::SERVER_INFO));
     ServerIdentity {
@@ -232,8 +230,7 @@ fn identity(version: ProtocolVersion, discovered: DiscoverResult) -> ServerIdent
     }
 }
 
-fn listed(versions: &[ProtocolVersion]) -> String {
-    let names: Vec<_> = versions.iter().map(ProtocolVersion::as_str).collect();
+fn listed<'a>(versions: impl IntoIterator<Item = &'a ProtocolVersion>) -> String {
+    let names: Vec<_> = versions.into_iter().map(ProtocolVersion::as_str).collect();
     if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
 }
-

@@ -113,7 +113,8 @@ impl Shared {
             callback(method, params.as_ref());
         }
         if self.tools_changed.swap(false, Ordering::SeqCst) {
-            if let (Some(callback), Some(session)) = (&self.notices.on_tools_changed, self.session.upgrade()) {
+            if let (Some(callback), Some(session)) = (&self.notices.on_tools_changed, self.session.upgrade())
+            {
                 callback(&ClientHandle { session });
             }
         }

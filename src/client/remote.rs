@@ -65,8 +65,9 @@ impl Tool for RemoteTool {
         let mut options = CallOptions::default().with_cancel(cx.cancel_token());
         if cx.wants_progress() {
             let cx = cx.clone();
-            options = options
-                .with_progress(move |report| cx.progress(report.progress, report.total, report.message.as_deref()));
+            options = options.with_progress(move |report| {
+                cx.progress(report.progress, report.total, report.message.as_deref())
+            });
         }
         self.caller.call(self.name(), arguments, &options).map_err(|error| match error {
             // The server's refusal stays one: an unknown tool is no result a model could learn from.

@@ -67,7 +67,10 @@ impl Role for ClientRole {
     fn bad_frame(&self, frame: &[u8], bad: &BadFrame) -> Option<ErrorObject> {
         if self.noise.fetch_add(1, Ordering::Relaxed) < REPORTED_NOISE {
             let excerpt: String = String::from_utf8_lossy(frame).chars().take(80).collect();
-            log::warn!("skipped a line from the server that is no message ({}): {excerpt}", bad.error.message);
+            log::warn!(
+                "skipped a line from the server that is no message ({}): {excerpt}",
+                bad.error.message
+            );
         }
         None
     }

@@ -8,13 +8,11 @@ use std::time::Duration;
 use super::builder::ClientBuilder;
 use super::handshake;
 use super::role::ClientRole;
+use crate::era::{Offered, RequestStamp};
 use crate::error::{Error, Failure, Phase, Result};
-use crate::json::Object;
-use crate::jsonrpc::write_json;
 use crate::peer::{CloseReport, Peer, Setup, Writing};
 use crate::protocol::capability::ServerCapabilities;
 use crate::protocol::lifecycle::Implementation;
-use crate::protocol::meta;
 use crate::protocol::version::ProtocolVersion;
 use crate::transport::{EndStep, Patience, Transport, tapped};
 
@@ -37,77 +35,25 @@ pub struct ServerIdentity {
 pub(super) struct Settled {
     pub(super) identity: ServerIdentity,
     pub(super) peer: Peer,
-    /// A Modern request's `_meta` up to its closing brace; `None` on a Legacy connection.
-    request_meta: Option<String>,
+    /// What every request says in `_meta`.
+    pub(super) stamp: RequestStamp,
 }
 
 impl Settled {
     pub(super) fn new(identity: ServerIdentity, peer: Peer, config: &ClientBuilder) -> Self {
-        let request_meta = identity.version.is_modern().then(|| modern_meta(&identity.version, config));
-        Self { identity, peer, request_meta }
+        let stamp = config.stamp(&identity.version);
+        Self { identity, peer, stamp }
     }
 
     pub(super) fn is_modern(&self) -> bool {
-        self.request_meta.is_some()
+        self.stamp.is_modern()
     }
-
-    /// Appends `_meta` for a request, if it needs one; `true` if it did.
-    pub(super) fn write_meta(&self, out: &mut Vec<u8>, token: Option<i64>, own: &Object) -> bool {
-        write_meta(out, self.request_meta.as_deref(), token, own)
-    }
-}
-
-/// `{"…/protocolVersion":…,"…/clientInfo":…,"…/clientCapabilities":…`
-///
-/// spec: 2026-07-28 basic/index#meta (on every request)
-pub(super) fn modern_meta(version: &ProtocolVersion, config: &ClientBuilder) -> String {
-    let mut fields = Object::new();
-    fields.insert(meta::PROTOCOL_VERSION, version);
-    fields.insert(meta::CLIENT_INFO, &config.info);
-    fields.insert(meta::CLIENT_CAPABILITIES, &config.capabilities);
-    let mut text = serde_json::to_string(&fields).expect("an object serializes");
-    text.pop();
-    text
-}
-
-/// Appends `"_meta":{…}` made of the revision's fields, the progress token and the caller's own.
-pub(super) fn write_meta(out: &mut Vec<u8>, fixed: Option<&str>, token: Option<i64>, own: &Object) -> bool {
-    if fixed.is_none() && token.is_none() && own.is_empty() {
-        return false;
-    }
-    out.extend_from_slice(b"\"_meta\":");
-    out.extend_from_slice(fixed.unwrap_or("{").as_bytes());
-    let mut comma = fixed.is_some();
-    let mut separate = |out: &mut Vec<u8>| {
-        if std::mem::replace(&mut comma, true) {
-            out.push(b',');
-        }
-    };
-    if let Some(token) = token {
-        separate(out);
-        out.extend_from_slice(b"\"progressToken\":");
-        write_json(out, &token);
-    }
-    for (name, value) in own.iter() {
-        let is_ours = fixed.is_some_and(|_| {
-            matches!(name, meta::PROTOCOL_VERSION | meta::CLIENT_INFO | meta::CLIENT_CAPABILITIES)
-        });
-        if is_ours || name == meta::PROGRESS_TOKEN {
-            log::debug!("ignored _meta member {name}: the client sets it");
-            continue;
-        }
-        separate(out);
-        write_json(out, name);
-        out.push(b':');
-        out.extend_from_slice(value.as_str().as_bytes());
-    }
-    out.push(b'}');
-    true
 }
 
 /// One connection. Shared by the owner and every handle.
 pub(super) struct Session {
     pub(super) config: ClientBuilder,
+    pub(super) offered: Offered,
     pub(super) role: Arc<ClientRole>,
     settled: OnceLock<Settled>,
     /// Held while the protocol is being settled: others who need it wait for the same outcome. Closing does not take it.
@@ -124,10 +70,12 @@ struct Current {
 
 impl Session {
     pub(super) fn open(config: ClientBuilder, transport: Box<dyn Transport>) -> Result<Arc<Self>> {
+        let offered = Offered::new(&config.versions)?;
         let again = transport.again();
         let session = Arc::new_cyclic(|session: &Weak<Self>| Self {
             role: Arc::new(ClientRole::new(config.notices.clone(), session.clone())),
             config,
+            offered,
             settled: OnceLock::new(),
             settling: Mutex::new(()),
             current: Mutex::new(Current { peer: None, again }),
@@ -141,7 +89,8 @@ impl Session {
     /// Opens `transport` and starts the engine on it.
     fn start(&self, transport: Box<dyn Transport>) -> Result<Peer> {
         let opened = transport.open(&self.config.open_options());
-        let mut connection = opened.map_err(|error| Error::Transport { context: "cannot connect".into(), error })?;
+        let mut connection =
+            opened.map_err(|error| Error::Transport { context: "cannot connect".into(), error })?;
         if let Some(tap) = &self.config.tap {
             connection = tapped(connection, tap);
         }

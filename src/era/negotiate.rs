@@ -21,11 +21,6 @@ impl Offered {
         Self::non_empty(known).ok_or_else(|| Error::InvalidUse("no protocol version to offer".into()))
     }
 
-    /// Those up to `newest`; `None` if there is none.
-    pub(crate) fn up_to(&self, newest: &ProtocolVersion) -> Option<Self> {
-        Self::non_empty(self.0.iter().filter(|version| *version <= newest).cloned())
-    }
-
     /// The Legacy ones; `None` if there is none.
     pub(crate) fn legacy(&self) -> Option<Self> {
         Self::non_empty(self.0.iter().filter(|version| version.is_legacy()).cloned())
@@ -126,7 +121,6 @@ mod tests {
         );
         assert!(Offered::new(&[]).is_err());
         assert!(Offered::new(&["2031-01-01".into()]).is_err());
-        assert_eq!(versions.up_to(&ProtocolVersion::V2025_06_18), Some(offered(&["2024-11-05"])));
         assert_eq!(offered(&["2026-07-28"]).legacy(), None);
         assert_eq!(versions.latest(), &ProtocolVersion::V2025_11_25);
     }

@@ -28,7 +28,6 @@ pub(crate) struct ModernMeta {
     pub(crate) version: ProtocolVersion,
     capabilities: Json,
     client_info: Option<Json>,
-    log_level: Option<Json>,
 }
 
 impl ModernMeta {
@@ -41,15 +40,6 @@ impl ModernMeta {
     pub(crate) fn client_info(&self) -> Option<Implementation> {
         let info = Implementation::from_json(self.client_info.as_ref()?.as_raw());
         info.map_err(|e| log::debug!("ignored client information: {}", e.inside(meta::CLIENT_INFO))).ok()
-    }
-
-    /// The least severe log messages the client wants, as it spells that; `None` for no messages at all.
-    ///
-    /// # Errors
-    /// When it is not a string.
-    pub(crate) fn log_level(&self) -> Result<Option<String>, JsonError> {
-        let level = self.log_level.as_ref().map(|level| String::from_json(level.as_raw())).transpose();
-        level.map_err(|e| e.inside(meta::LOG_LEVEL))
     }
 }
 
@@ -75,14 +65,14 @@ pub(crate) fn resolve(
     let version = take(meta::PROTOCOL_VERSION).filter(|_| offers_modern);
     let capabilities = take(meta::CLIENT_CAPABILITIES);
     let client_info = take(meta::CLIENT_INFO);
-    let log_level = take(meta::LOG_LEVEL).filter(|raw| raw.get() != "null");
     let progress_token = take(meta::PROGRESS_TOKEN).and_then(read_token);
 
     let must_be_modern = || {
-        offers_modern && (capabilities.is_some()
-            || client_info.is_some()
-            || method.is_some_and(|method| method.revisions().0.is_modern())
-            || offered.latest_legacy().is_none())
+        offers_modern
+            && (capabilities.is_some()
+                || client_info.is_some()
+                || method.is_some_and(|method| method.revisions().0.is_modern())
+                || offered.latest_legacy().is_none())
     };
     let modern = match version {
         None if !must_be_modern() => None,
@@ -103,7 +93,6 @@ pub(crate) fn resolve(
                 version,
                 capabilities: Json::from_raw(capabilities),
                 client_info: client_info.map(Json::from_raw),
-                log_level: log_level.map(Json::from_raw),
             })
         }
     };
@@ -146,25 +135,9 @@ pub(crate) fn unsupported_version(requested: &ProtocolVersion, offered: &Offered
     .with_data(json!({ "supported": supported, "requested": requested }))
 }
 
-/// -32021: the request needs capabilities that its client did not declare.
-pub(crate) fn missing_client_capability(required: &ClientCapabilities) -> ErrorObject {
-    // spec: 2026-07-28 schema#missingrequiredclientcapabilityerror
-    let data = json!({ "requiredCapabilities": required });
-    let names = match &data["requiredCapabilities"] {
-        serde_json::Value::Object(members) => members.keys().cloned().collect::<Vec<_>>().join(", "),
-        _ => String::new(),
-    };
-    ErrorObject::new(
-        ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY,
-        format!("the client lacks a required capability: {names}"),
-    )
-    .with_data(data)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::ElicitationCapability;
 
     const VERSION: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
     const CAPABILITIES: &str = r#""io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}"#;
@@ -181,7 +154,7 @@ mod tests {
         let settled = modern.modern.expect("Modern");
         assert_eq!(settled.version, ProtocolVersion::V2026_07_28);
         assert!(settled.capabilities().elicitation.is_some());
-        assert_eq!((settled.client_info(), settled.log_level()), (None, Ok(None)));
+        assert_eq!(settled.client_info(), None);
         for meta in [None, Some("null"), Some("{}"), Some(r#"{"progressToken":7}"#)] {
             let legacy = run("tools/call", meta, &all).expect("Legacy");
             assert!(legacy.modern.is_none(), "{meta:?}");
@@ -198,11 +171,10 @@ mod tests {
         assert_eq!(got.progress_token, Some("p".into()));
         assert_eq!(
             got.other.iter().map(|(name, _)| name).collect::<Vec<_>>(),
-            ["com.example/x", "traceparent"]
+            ["com.example/x", "io.modelcontextprotocol/logLevel", "traceparent"]
         );
         let modern = got.modern.expect("Modern");
         assert_eq!(modern.client_info(), Some(Implementation::new("c", "1")));
-        assert_eq!(modern.log_level(), Ok(Some("info".into())));
     }
 
     #[test]
@@ -266,16 +238,5 @@ mod tests {
         .expect_err("Legacy has no request metadata");
         let data = error.data.expect("data").to_value();
         assert_eq!(data, json!({"supported": ["2026-07-28"], "requested": "2025-11-25"}));
-    }
-
-    #[test]
-    fn a_missing_capability_is_named() {
-        let required = ClientCapabilities::default().with_elicitation(ElicitationCapability::default());
-        let error = missing_client_capability(&required);
-        assert_eq!(error.to_string(), "the client lacks a required capability: elicitation (-32021)");
-        assert_eq!(
-            error.data.expect("data").to_value(),
-            json!({"requiredCapabilities": {"elicitation": {}}})
-        );
     }
 }

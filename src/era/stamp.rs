@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use crate::json::{Json, Members, Object};
 use crate::jsonrpc::write_json;
 use crate::method::Method;
-use crate::protocol::{CacheScope, ClientCapabilities, Implementation, ProgressToken, ProtocolVersion, meta};
+use crate::protocol::{CacheScope, ClientCapabilities, Implementation, ProtocolVersion, meta};
 
 use super::lowered;
 
@@ -37,6 +37,13 @@ impl Stamp {
         self.ttl_ms = ttl_ms;
         self.cache_scope = cache_scope;
         self
+    }
+
+    /// Appends the members of a result that has some, and neither a `resultType` nor a `_meta` among them, nor caching
+    /// hints to be given; before its closing brace. Saves the look at what was written.
+    pub(crate) fn append_plain(&self, out: &mut Vec<u8>) {
+        out.push(b',');
+        out.extend_from_slice(self.plain.as_bytes());
     }
 
     /// Appends `result`, an object, as the stamped result of `method`.
@@ -163,58 +170,48 @@ impl RequestStamp {
         Self { members: text[1..text.len() - 1].to_owned() }
     }
 
-    /// Appends `params`, an object, with its metadata; `log_level` is of the Modern era only. `false`: nothing was
-    /// written, because the request needs no parameters at all.
-    ///
-    /// # Errors
-    /// When `params` cannot be JSON.
-    pub(crate) fn write<T: Serialize + ?Sized>(
-        &self,
-        out: &mut Vec<u8>,
-        params: Option<&T>,
-        progress_token: Option<&ProgressToken>,
-        log_level: Option<&str>,
-    ) -> Result<bool, serde_json::Error> {
-        let mut add = self.members.clone();
-        let mut member = |name: &str, json: Json| {
-            let comma = if add.is_empty() { "" } else { "," };
-            add.push_str(&format!(r#"{comma}"{name}":{json}"#));
+    /// Whether this is the stamp of a Modern client.
+    pub(crate) fn is_modern(&self) -> bool {
+        !self.members.is_empty()
+    }
+
+    /// Appends `"_meta":{…}` made of the era's members, the progress token, and what the application adds; `false` if
+    /// there is nothing to say.
+    pub(crate) fn write(&self, out: &mut Vec<u8>, progress_token: Option<i64>, own: &Object) -> bool {
+        if self.members.is_empty() && progress_token.is_none() && own.is_empty() {
+            return false;
+        }
+        out.extend_from_slice(b"\"_meta\":{");
+        out.extend_from_slice(self.members.as_bytes());
+        let mut is_first = self.members.is_empty();
+        let mut separate = |out: &mut Vec<u8>| {
+            if !std::mem::take(&mut is_first) {
+                out.push(b',');
+            }
         };
         if let Some(token) = progress_token {
-            member(meta::PROGRESS_TOKEN, Json::new(token)?);
+            separate(out);
+            out.extend_from_slice(b"\"progressToken\":");
+            write_json(out, &token);
         }
-        if let Some(level) = log_level.filter(|_| !self.members.is_empty()) {
-            member(meta::LOG_LEVEL, Json::from(level));
-        }
-        let start = out.len();
-        match params {
-            Some(params) => serde_json::to_writer(&mut *out, params)?,
-            None if add.is_empty() => return Ok(false),
-            None => out.extend_from_slice(b"{}"),
-        }
-        if add.is_empty() {
-            return Ok(true);
-        }
-        let text = std::str::from_utf8(&out[start..]).unwrap_or_default();
-        let Ok(members) = Members::parse(text) else { return Ok(true) };
-        let empty = members.iter().next().is_none();
-        if members.iter().any(|(name, _)| name == "_meta") {
-            let mut whole: Object = serde_json::from_str(text)?;
-            let mut opened: Object = whole.get("_meta").unwrap_or_default();
+        for (name, value) in own.iter() {
             // What the application adds never replaces what the protocol needs.
-            for (name, value) in serde_json::from_str::<Object>(&format!("{{{add}}}"))?.iter() {
-                opened.insert(name, value);
+            if name == meta::PROGRESS_TOKEN || (self.is_modern() && is_fixed(name)) {
+                log::debug!("ignored _meta member {name}: the client sets it");
+                continue;
             }
-            whole.insert("_meta", &opened);
-            out.truncate(start);
-            write_json(out, &whole);
-        } else {
-            out.pop();
-            let comma = if empty { "" } else { "," };
-            out.extend_from_slice(format!(r#"{comma}"_meta":{{{add}}}}}"#).as_bytes());
+            separate(out);
+            write_json(out, name);
+            out.push(b':');
+            out.extend_from_slice(value.as_str().as_bytes());
         }
-        Ok(true)
+        out.push(b'}');
+        true
     }
+}
+
+fn is_fixed(name: &str) -> bool {
+    matches!(name, meta::PROTOCOL_VERSION | meta::CLIENT_INFO | meta::CLIENT_CAPABILITIES)
 }
 
 fn lacks_server_info(meta: &RawValue) -> bool {
@@ -277,34 +274,34 @@ mod tests {
     }
 
     #[test]
-    fn requests_carry_what_their_revision_asks_for() {
-        let caps = ClientCapabilities::default();
+    fn requests_get_the_metadata_of_their_era() {
         let info = Implementation::new("c", "1");
+        let caps = ClientCapabilities::default();
         let modern = RequestStamp::new(&ProtocolVersion::LATEST, Some(&info), &caps);
         let legacy = RequestStamp::new(&ProtocolVersion::LATEST_LEGACY, Some(&info), &caps);
-        let write = |stamp: &RequestStamp, params: Option<Value>, token: Option<i64>, level| {
-            let mut out = Vec::new();
-            let token = token.map(ProgressToken::from);
-            let written = stamp.write(&mut out, params.as_ref(), token.as_ref(), level).expect("JSON");
-            written.then(|| serde_json::from_slice::<Value>(&out).expect("JSON"))
+        let mut own = Object::new();
+        own.insert("com.example/a", &1);
+        own.insert(meta::PROTOCOL_VERSION, "1900-01-01");
+        own.insert(meta::PROGRESS_TOKEN, "mine");
+        let write = |stamp: &RequestStamp, token: Option<i64>, own: &Object| -> Option<Value> {
+            let mut out = b"{".to_vec();
+            let wrote = stamp.write(&mut out, token, own);
+            out.push(b'}');
+            let object: Value = serde_json::from_slice(&out).expect("JSON");
+            wrote.then(|| object["_meta"].clone())
         };
-        let mut every = json!({
+        assert_eq!(write(&legacy, None, &Object::new()), None);
+        assert_eq!(write(&legacy, Some(7), &Object::new()), Some(json!({"progressToken": 7})));
+        let fixed = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": {"name": "c", "version": "1"},
-            "io.modelcontextprotocol/clientCapabilities": {}
+            "io.modelcontextprotocol/clientCapabilities": {},
         });
-        assert_eq!(write(&modern, None, None, None), Some(json!({"_meta": every})));
-        let named = write(&modern, Some(json!({"name": "a"})), None, None);
-        assert_eq!(named, Some(json!({"name": "a", "_meta": every})));
-        every["progressToken"] = json!(7);
-        every["io.modelcontextprotocol/logLevel"] = json!("info");
-        every["com.example/x"] = json!(1);
-        let own = json!({"_meta": {"com.example/x": 1, "io.modelcontextprotocol/protocolVersion": "forged"}});
-        assert_eq!(write(&modern, Some(own), Some(7), Some("info")), Some(json!({"_meta": every})));
-
-        assert_eq!(write(&legacy, None, None, Some("info")), None);
-        assert_eq!(write(&legacy, Some(json!({"name": "a"})), None, None), Some(json!({"name": "a"})));
-        assert_eq!(write(&legacy, None, Some(7), None), Some(json!({"_meta": {"progressToken": 7}})));
+        assert_eq!(write(&modern, None, &Object::new()), Some(fixed.clone()));
+        let mut all = fixed;
+        all["progressToken"] = json!(7);
+        all["com.example/a"] = json!(1);
+        assert_eq!(write(&modern, Some(7), &own), Some(all));
     }
 
     #[test]

@@ -37,7 +37,11 @@ impl Shared {
                 Ok(Incoming::Request { id, method, .. }) if method == "ping" => answers.push(pong(&id)),
                 Ok(Incoming::Request { id, method, params }) => {
                     if let Some(call) = self.admit(id, Request { method: &method, params }) {
-                        items.push(Item { call, method: method.into_owned(), params: params.map(Json::from_raw) });
+                        items.push(Item {
+                            call,
+                            method: method.into_owned(),
+                            params: params.map(Json::from_raw),
+                        });
                     }
                 }
                 Ok(other) => self.hear(other),
@@ -55,7 +59,8 @@ impl Shared {
         let calls: Vec<_> = items.iter().map(|item| Arc::clone(&item.call)).collect();
         let accepted = self.pool.execute(move || {
             for item in &items {
-                let request = Request { method: &item.method, params: item.params.as_ref().map(Json::as_raw) };
+                let request =
+                    Request { method: &item.method, params: item.params.as_ref().map(Json::as_raw) };
                 let mut answer = Vec::new();
                 if shared.serve(&item.call, request, Ground::Worker, &mut answer) == Some(true) {
                     answer.pop(); // the line's end

@@ -62,7 +62,12 @@ struct Serving {
 
 impl InFlight {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { calls: Mutex::new(HashMap::new()), limit, empty: Condvar::new(), serving: std::sync::Mutex::default() }
+        Self {
+            calls: Mutex::new(HashMap::new()),
+            limit,
+            empty: Condvar::new(),
+            serving: std::sync::Mutex::default(),
+        }
     }
 
     pub(crate) fn begin(&self, id: RequestId) -> Result<Arc<Call>, NotServed> {

@@ -30,10 +30,11 @@ use serde_json::value::RawValue;
 pub(crate) use call::Call;
 use call::InFlight;
 pub(crate) use outbox::{NotSent, Outbox, Writing};
-pub(crate) use pending::{Answer, NoSlot, Waiting};
+use pending::NoSlot;
 use pending::Pending;
+pub(crate) use pending::Waiting;
 use reader::Reading;
-pub(crate) use wait::{OnProgress, Patient, Waited, wait};
+pub(crate) use wait::{Patient, Waited, wait};
 
 use crate::jsonrpc::{BadFrame, ErrorObject, RequestId, write_call};
 use crate::sync::{Deadline, ThreadPool};

@@ -254,7 +254,8 @@ impl Outbox {
     fn call_thread(self: &Arc<Self>, state: &mut State) {
         if state.thread == WriterThread::NotStarted {
             let outbox = Arc::clone(self);
-            let spawned = std::thread::Builder::new().name("mcp-writer".into()).spawn(move || outbox.run_thread());
+            let spawned =
+                std::thread::Builder::new().name("mcp-writer".into()).spawn(move || outbox.run_thread());
             if let Err(e) = spawned {
                 self.fail(state, &e);
                 state.writer = None;
@@ -309,7 +310,11 @@ impl Outbox {
         self.wait_for(state, None)
     }
 
-    fn wait_for<'a>(&self, mut state: MutexGuard<'a, State>, time: Option<Duration>) -> MutexGuard<'a, State> {
+    fn wait_for<'a>(
+        &self,
+        mut state: MutexGuard<'a, State>,
+        time: Option<Duration>,
+    ) -> MutexGuard<'a, State> {
         state.waiters += 1;
         let mut state = match time {
             Some(time) => self.changed.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner).0,

@@ -18,7 +18,8 @@ const KEEP_BYTES: usize = 256 * 1024;
 
 /// Lends the thread's buffer, empty. A nested use gets one of its own.
 pub(super) fn with_buffer<T>(work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
-    let mut buffer = BUFFER.with(|buffer| buffer.try_borrow_mut().map(|mut b| std::mem::take(&mut *b)).unwrap_or_default());
+    let mut buffer = BUFFER
+        .with(|buffer| buffer.try_borrow_mut().map(|mut b| std::mem::take(&mut *b)).unwrap_or_default());
     buffer.clear();
     let result = work(&mut buffer);
     if buffer.capacity() <= KEEP_BYTES {
@@ -41,7 +42,8 @@ impl Shared {
         begin_result(frame, Some(&call.id));
         // The role's own state is only changed by whole steps; a panic in a handler leaves it usable.
         let outlet: Arc<dyn Outlet> = Arc::<Self>::clone(self);
-        let served = catch_unwind(AssertUnwindSafe(|| self.role.serve(&outlet, call, request, ground, frame)));
+        let served =
+            catch_unwind(AssertUnwindSafe(|| self.role.serve(&outlet, call, request, ground, frame)));
         let result = match served {
             Ok(Served::Elsewhere) => return None,
             Ok(Served::Answered(result)) => result,

@@ -17,7 +17,8 @@ use crate::protocol::{
     CallToolResult, DiscoverResult, InitializeResult, ListToolsResult, ProtocolVersion, ServerCapabilities,
     ToolsCapability,
 };
-use crate::tool::{Arguments, ToolError, execute_caught};
+use crate::tool::registry::execute_caught;
+use crate::tool::{Arguments, ToolError};
 
 /// A request whose metadata is understood.
 struct Asked<'a> {
@@ -41,20 +42,35 @@ impl Inner {
         out: &mut Vec<u8>,
     ) -> Served {
         match self.understand(connection, request) {
-            Ok(asked) if asked.method == Method::CallTool => self.call_tool(asked, outlet, call, ground, out),
+            Ok(asked) if asked.method == Method::ToolsCall => {
+                self.call_tool(asked, outlet, call, ground, out)
+            }
             Ok(asked) => Served::Answered(self.answer(connection, asked, out)),
             Err(error) => Served::Answered(Err(error)),
         }
     }
 
-    fn understand<'a>(&self, connection: &Connection, request: Request<'a>) -> Result<Asked<'a>, ErrorObject> {
+    fn understand<'a>(
+        &self,
+        connection: &Connection,
+        request: Request<'a>,
+    ) -> Result<Asked<'a>, ErrorObject> {
         let params = request.params.map(Members::of).transpose();
-        let mut members = params.map_err(|e| ErrorObject::invalid_params(e.inside("params")))?.unwrap_or_default();
+        let mut members =
+            params.map_err(|e| ErrorObject::invalid_params(e.inside("params")))?.unwrap_or_default();
         let method = Method::from_name(request.method);
         let fields = members.take("_meta");
         let offered = &self.config.offered;
+        if method == Some(Method::Initialize) && offered.latest_legacy().is_none() {
+            // spec: 2026-07-28 basic/versioning#backward-compatibility-with-initialization-based-versions (a server
+            // without Legacy revisions SHOULD name what it supports)
+            let requested = members.lenient("protocolVersion");
+            let requested = requested.unwrap_or_else(|| ProtocolVersion::Unknown("none".to_owned()));
+            return Err(unsupported_version(&requested, offered));
+        }
         // A client that looks for an old server may probe without metadata: what it gets tells it how to go on.
-        let is_bare_probe = method == Some(Method::Discover) && fields.is_none() && offered.latest().is_modern();
+        let is_bare_probe =
+            method == Some(Method::Discover) && fields.is_none() && offered.latest().is_modern();
         let meta = if is_bare_probe { RequestMeta::default() } else { resolve(method, fields, offered)? };
         let unknown = || ErrorObject::method_not_found(request.method);
         let method = method.filter(|method| method.is_request()).ok_or_else(unknown)?;
@@ -65,7 +81,10 @@ impl Inner {
             (None, None) if is_bare_probe => offered.latest().clone(),
             (None, None) if method == Method::Initialize => ProtocolVersion::LATEST_LEGACY,
             // spec: 2026-07-28 basic/index#meta (-32602); Legacy only says that such requests should not be sent
-            (None, None) if method.is_in(&ProtocolVersion::LATEST) || method.is_in(&ProtocolVersion::LATEST_LEGACY) => {
+            (None, None)
+                if method.is_in(&ProtocolVersion::LATEST)
+                    || method.is_in(&ProtocolVersion::LATEST_LEGACY) =>
+            {
                 return Err(ErrorObject::invalid_params(format!(
                     "{} needs an initialize request before it, or the protocol version in params._meta",
                     request.method
@@ -73,7 +92,7 @@ impl Inner {
             }
             (None, None) => return Err(unknown()),
         };
-        let is_ours = method.is_in(&version) && method.direction(&version) != Direction::ServerToClient;
+        let is_ours = method.is_in(&version) && method.direction(&version) != Direction::ToClient;
         if !is_ours {
             return Err(unknown());
         }
@@ -95,9 +114,11 @@ impl Inner {
                 result.instructions.clone_from(&config.instructions);
                 self.write(out, true, asked.method, &lowered(result, &asked.version))
             }
-            Method::ListTools => {
-                let cursor: Option<String> =
-                    asked.members.required("cursor").map_err(|e| ErrorObject::invalid_params(e.inside("params")))?;
+            Method::ToolsList => {
+                let cursor: Option<String> = asked
+                    .members
+                    .required("cursor")
+                    .map_err(|e| ErrorObject::invalid_params(e.inside("params")))?;
                 let page = self.config.tools.page(cursor.as_deref(), self.config.page_size);
                 // spec: 2026-07-28 server/utilities/pagination (an invalid cursor is -32602)
                 let (tools, next_cursor) = page.map_err(ErrorObject::invalid_params)?;
@@ -105,12 +126,12 @@ impl Inner {
                 result.next_cursor = next_cursor;
                 self.write(out, asked.is_modern, asked.method, &lowered(result, &asked.version))
             }
-            Method::ListResources | Method::ListResourceTemplates | Method::ListPrompts
+            Method::ResourcesList | Method::ResourceTemplatesList | Method::PromptsList
                 if !asked.is_modern && !self.config.refuses_unoffered_lists =>
             {
                 let key = match asked.method {
-                    Method::ListResources => "resources",
-                    Method::ListResourceTemplates => "resourceTemplates",
+                    Method::ResourcesList => "resources",
+                    Method::ResourceTemplatesList => "resourceTemplates",
                     _ => "prompts",
                 };
                 write_json(out, &serde_json::json!({ key: [] }));
@@ -130,8 +151,6 @@ impl Inner {
         let requested = members.lenient::<ProtocolVersion>("protocolVersion");
         let requested = requested.unwrap_or_else(|| ProtocolVersion::Unknown("none".to_owned()));
         let config = &self.config;
-        // spec: 2026-07-28 basic/versioning#backward-compatibility-with-initialization-based-versions (a server
-        // without Legacy revisions SHOULD name what it supports)
         let version = negotiate(&requested, &config.offered)
             .ok_or_else(|| unsupported_version(&requested, &config.offered))?;
         connection.settle(LegacyClient {
@@ -173,7 +192,8 @@ impl Inner {
         if on_reader && !pace.as_ref().is_some_and(|pace| pace.enter_reader()) {
             return Served::Elsewhere;
         }
-        let arguments = asked.members.take("arguments").map_or_else(|| Ok(Arguments::empty()), Arguments::from_raw);
+        let arguments =
+            asked.members.take("arguments").map_or_else(|| Ok(Arguments::empty()), Arguments::from_raw);
         let result = arguments.and_then(|arguments| {
             let cx = Context::new(outlet, call, std::mem::take(&mut asked.meta), asked.legacy.clone());
             let start = Instant::now();
@@ -200,7 +220,16 @@ impl Inner {
         mut result: CallToolResult,
     ) -> Result<(), ErrorObject> {
         result.lower(&asked.version);
-        self.write(out, asked.is_modern, asked.method, &result)
+        if asked.is_modern && (result.result_type.is_some() || result.meta.is_some()) {
+            return self.write(out, true, asked.method, &result);
+        }
+        write_json(out, &result);
+        if asked.is_modern {
+            out.pop();
+            self.config.stamp.append_plain(out);
+            out.push(b'}');
+        }
+        Ok(())
     }
 
     fn write<T: Serialize>(
@@ -217,4 +246,3 @@ impl Inner {
         Ok(())
     }
 }
-

@@ -16,8 +16,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-pub use builder::ServerBuilder;
 use builder::Config;
+pub use builder::ServerBuilder;
 use connection::Connection;
 use crossbeam_channel::select;
 use pace::Paces;
@@ -94,8 +94,7 @@ impl Server {
             opened = tapped(opened, tap);
         }
         let connection = Arc::new(Connection::new(Arc::clone(&self.0)));
-        let setup =
-            Setup { limits: config.limits.clone(), writing: Writing::Direct, runs_short_calls: true };
+        let setup = Setup { limits: config.limits.clone(), writing: Writing::Direct, runs_short_calls: true };
         let role = Arc::<Connection>::clone(&connection);
         let peer = Peer::start(opened, role, &setup).map_err(cannot("cannot start a thread"))?;
         // Until the connection is over: dropping the listener ends it.
@@ -126,7 +125,11 @@ impl Server {
     /// ```
     #[must_use]
     pub fn handle_request(&self, message: Message) -> Option<Message> {
-        self.0.config.implicit.get_or_init(|| Connection::new_implicit(Arc::downgrade(&self.0))).handle(message)
+        self.0
+            .config
+            .implicit
+            .get_or_init(|| Connection::new_implicit(Arc::downgrade(&self.0)))
+            .handle(message)
     }
 
     /// A handle that stops the server, for another thread or a handler.

@@ -38,7 +38,11 @@ impl Pace {
     pub(super) fn measure(&self, start: Instant) {
         let took = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let mean = self.mean.load(Ordering::Relaxed);
-        let new = if took <= mean { took.midpoint(mean.min(took.saturating_mul(4))) } else { mean + (took - mean) / 8 };
+        let new = if took <= mean {
+            took.midpoint(mean.min(took.saturating_mul(4)))
+        } else {
+            mean + (took - mean) / 8
+        };
         self.mean.store(new, Ordering::Relaxed);
     }
 }

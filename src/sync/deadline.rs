@@ -7,8 +7,6 @@ use std::time::{Duration, Instant};
 pub(crate) struct Deadline(Option<Instant>);
 
 impl Deadline {
-    pub(crate) const NEVER: Self = Self(None);
-
     /// `timeout` from now; `None`, or more than the clock can count, is never.
     pub(crate) fn after(timeout: Option<Duration>) -> Self {
         Self(timeout.and_then(|timeout| Instant::now().checked_add(timeout)))

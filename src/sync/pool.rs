@@ -91,7 +91,8 @@ impl ThreadPool {
         if state.threads < self.shared.max_threads {
             state.threads += 1;
             let shared = Arc::clone(&self.shared);
-            let spawned = std::thread::Builder::new().name(self.shared.name.into()).spawn(move || shared.run());
+            let spawned =
+                std::thread::Builder::new().name(self.shared.name.into()).spawn(move || shared.run());
             if let Err(e) = spawned {
                 state.threads -= 1;
                 if state.threads == 0 {

@@ -38,9 +38,23 @@ impl Environment {
     pub fn base_names() -> &'static [&'static str] {
         if cfg!(windows) {
             &[
-                "APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT",
-                "PROCESSOR_ARCHITECTURE", "PROGRAMDATA", "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP",
-                "TMP", "USERNAME", "USERPROFILE", "WINDIR",
+                "APPDATA",
+                "COMSPEC",
+                "HOMEDRIVE",
+                "HOMEPATH",
+                "LOCALAPPDATA",
+                "PATH",
+                "PATHEXT",
+                "PROCESSOR_ARCHITECTURE",
+                "PROGRAMDATA",
+                "PROGRAMFILES",
+                "SYSTEMDRIVE",
+                "SYSTEMROOT",
+                "TEMP",
+                "TMP",
+                "USERNAME",
+                "USERPROFILE",
+                "WINDIR",
             ]
         } else {
             &["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR"]
