@@ -203,7 +203,6 @@ fn notices_and_errors_pass_the_frame_check() {
         for error in [
             ErrorObject::new(-32602, "bad").with_data(json!({"a": 1})),
             unsupported_version(&"1900-01-01".into(), &Offered::default()),
-            missing_client_capability(&client_capabilities()),
         ] {
             for id in [Some(&1.into()), None] {
                 let mut out = Vec::new();
