@@ -184,6 +184,17 @@ impl ChildProcess {
         quoted.collect::<Vec<_>>().join(" ")
     }
 
+    /// The system's error names neither the command nor, if that is what is missing, the directory.
+    fn not_started(&self, name: &str, error: &io::Error) -> io::Error {
+        let place = match &self.current_dir {
+            Some(directory) if !directory.is_dir() => {
+                format!(" in {}, which is no directory", directory.display())
+            }
+            _ => String::new(),
+        };
+        io::Error::new(error.kind(), format!("cannot start {name}{place}: {error}"))
+    }
+
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.args).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -217,8 +228,7 @@ impl ChildProcess {
 impl Transport for ChildProcess {
     fn open(self: Box<Self>, options: &OpenOptions) -> io::Result<Connection> {
         let name = self.command_line();
-        // The context of the error names the command; its kind and text are the system's.
-        let mut child = self.command().spawn()?;
+        let mut child = self.command().spawn().map_err(|error| self.not_started(&name, &error))?;
         let stdin = child.stdin.take().expect("stdin is piped");
         let stdout = child.stdout.take().expect("stdout is piped");
         let stderr = child.stderr.take();

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -61,7 +62,7 @@ impl StderrTail {
                 }
             }
             if let Some(callback) = callback.filter(|_| !line.is_empty()) {
-                callback(&String::from_utf8_lossy(&line));
+                give(&line, callback.as_ref());
             }
         })?;
         Ok(Self { tail, ended })
@@ -86,9 +87,17 @@ fn split_lines(line: &mut Vec<u8>, read: &[u8], callback: &(dyn Fn(&str) + Send 
     for piece in read.split_inclusive(|b| *b == b'\n') {
         line.extend_from_slice(piece);
         if piece.ends_with(b"\n") || line.len() >= LINE_BYTES {
-            callback(String::from_utf8_lossy(line).trim_end_matches(['\r', '\n']));
+            give(line, callback);
             line.clear();
         }
+    }
+}
+
+/// With a panic the pipe would no longer be read, and the child would block on it.
+fn give(line: &[u8], callback: &(dyn Fn(&str) + Send + Sync)) {
+    let line = String::from_utf8_lossy(line);
+    if catch_unwind(AssertUnwindSafe(|| callback(line.trim_end_matches(['\r', '\n'])))).is_err() {
+        log::error!("a callback for stderr lines panicked");
     }
 }
 
