@@ -182,7 +182,7 @@ impl Handshake<'_> {
             .map_err(|_| self.session.closed(Phase::Handshake, Some(peer), start.elapsed()))?;
         let identity = ServerIdentity {
             version: result.protocol_version,
-            info: Some(result.server_info),
+            info: Some(result.server_info).filter(|info| !info.name.is_empty()),
             capabilities: result.capabilities,
             instructions: result.instructions,
         };

@@ -374,7 +374,7 @@ impl Shared {
         }
     }
 
-    fn refuse(&self, frame: &[u8], bad: &BadFrame) {
+    pub(super) fn refuse(&self, frame: &[u8], bad: &BadFrame) {
         if let Some(error) = self.role.bad_frame(frame, bad) {
             self.answer(bad.id.as_ref(), &error);
         }
