@@ -100,14 +100,13 @@ impl Outbox {
         };
         if state.waiting.is_empty() {
             drop(state);
-            self.write(writer, frame);
+            self.write(writer, frame)
         } else {
             state.waiting.extend_from_slice(frame);
             let batch = std::mem::take(&mut state.waiting);
             drop(state);
-            self.write(writer, &batch);
+            self.write(writer, &batch)
         }
-        Ok(())
     }
 
     /// Leaves `frame` to be written by the next [`flush`](Self::flush), [`nudge`](Self::nudge) or `send`. Never waits.
@@ -151,7 +150,8 @@ impl Outbox {
         if let Some(writer) = state.writer.take() {
             let batch = std::mem::take(&mut state.waiting);
             drop(state);
-            self.write(writer, &batch);
+            // The answers of others: who waits for them learns of the end by reading.
+            let _ = self.write(writer, &batch);
         }
     }
 
@@ -198,10 +198,12 @@ impl Outbox {
         drop(writer);
     }
 
-    /// Writes `frames` and then whatever was left meanwhile, and gives the writer back.
-    fn write(self: &Arc<Self>, mut writer: Box<dyn FrameWrite>, frames: &[u8]) {
+    /// Writes `frames` and then whatever was left meanwhile, and gives the writer back. Fails if `frames` could not be
+    /// written: a peer may end its input and yet not its output, and then nothing else says so.
+    fn write(self: &Arc<Self>, mut writer: Box<dyn FrameWrite>, frames: &[u8]) -> Result<(), NotSent> {
         let mut batch;
         let mut frames = frames;
+        let mut outcome = Err(());
         loop {
             let written = match self.writing {
                 Writing::Direct => writer.write_frames(frames).map(|()| frames.len()),
@@ -209,25 +211,28 @@ impl Outbox {
             };
             let mut state = self.lock();
             match written {
-                Err(e) => return self.fail(&mut state, &e),
+                Err(e) => {
+                    self.fail(&mut state, &e);
+                    return outcome.map_err(|()| NotSent::Closed(e.to_string()));
+                }
                 Ok(written) if written < frames.len() => {
                     state.waiting.splice(..0, frames[written..].iter().copied());
                     if self.is_over(&mut state) {
-                        return;
+                        return Ok(());
                     }
                     state.writer = Some(writer);
                     self.call_thread(&mut state);
-                    return;
+                    return Ok(());
                 }
-                Ok(_) => {}
+                Ok(_) => outcome = Ok(()),
             }
             if self.is_over(&mut state) {
-                return;
+                return Ok(());
             }
             if state.waiting.is_empty() {
                 state.writer = Some(writer);
                 self.signal(&state);
-                return;
+                return Ok(());
             }
             batch = std::mem::take(&mut state.waiting);
             frames = &batch;
