@@ -75,13 +75,17 @@ impl Link for StdioLink {
 }
 
 /// A command for a handler to run: its stdin is empty and its stdout goes to this server's stderr, so that it can
-/// neither take requests from the server's stdin nor write into the protocol. Set them otherwise as needed, for
-/// example by [`Command::output`], which captures both outputs.
+/// neither take requests from the server's stdin nor write into the protocol. Set them otherwise as needed; to capture what
+/// it writes, ask for a pipe.
 ///
 /// ```
 /// # if cfg!(unix) {
-/// let output = tinymcp::transport::child_command("cat").output()?;
-/// assert_eq!(output.stdout, b""); // an ordinary command would have waited for the server's next request
+/// use std::process::Stdio;
+/// use tinymcp::transport::child_command;
+///
+/// assert!(child_command("cat").status()?.success()); // an ordinary one would wait for the server's next request
+/// let output = child_command("echo").arg("hi").stdout(Stdio::piped()).output()?;
+/// assert_eq!(output.stdout, b"hi\n");
 /// # }
 /// # Ok::<(), std::io::Error>(())
 /// ```
