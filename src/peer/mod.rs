@@ -39,7 +39,7 @@ pub(crate) use wait::{Patient, Waited, wait};
 
 use crate::jsonrpc::{BadFrame, ErrorObject, RequestId, write_call};
 use crate::sync::{Deadline, ThreadPool};
-use crate::transport::{Connection, Ending, Link, Patience};
+use crate::transport::{Connection, EndStep, Ending, Link, Patience};
 
 /// How long after the end of the peer's process its output may last.
 const LAST_WORDS: Duration = Duration::from_millis(250);
@@ -304,9 +304,14 @@ impl Peer {
         let shared = &self.0;
         shared.in_flight.cancel_all(reason);
         let flushed = shared.outbox.drain(Deadline::after(Some(patience.flush)));
+        let had_ended = shared.link.has_ended();
         shared.outbox.close(reason);
         shared.pending.close();
-        let ending = shared.link.close(patience);
+        let mut ending = shared.link.close(patience);
+        if ending.step == EndStep::AlreadyEnded && !had_ended {
+            // It was quicker than we could look.
+            ending.step = EndStep::EndOfInput;
+        }
         let handlers_detached = shared.pool.close(patience.threads);
         let reader_detached = !shared.reading.is_own_thread() && {
             // Nothing is ever sent: this ends by the disconnection or by the time.
