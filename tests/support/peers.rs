@@ -7,7 +7,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -150,12 +150,19 @@ pub(crate) struct Raw {
     pub(crate) child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
+    /// Opened by a drop: until then the server's output is not read.
+    gate: Option<Sender<()>>,
     /// Answers that came while another was waited for.
     early: Vec<Value>,
 }
 
 impl Raw {
     pub(crate) fn new(options: &str) -> Self {
+        Self::unread(options).read()
+    }
+
+    /// Its output is not read until [`read`](Self::read).
+    pub(crate) fn unread(options: &str) -> Self {
         let mut command = Command::new(exe());
         command.args(ARGS);
         Self::spawn(command, options)
@@ -165,7 +172,7 @@ impl Raw {
     pub(crate) fn in_shell(script: &str, options: &str) -> Self {
         let mut command = Command::new("sh");
         command.args(["-c", script]).arg(exe()).args(ARGS);
-        Self::spawn(command, options)
+        Self::spawn(command, options).read()
     }
 
     fn spawn(mut command: Command, options: &str) -> Self {
@@ -178,7 +185,9 @@ impl Raw {
             .expect("the test binary starts");
         let stdout = child.stdout.take().expect("stdout");
         let (tx, lines) = channel();
+        let (gate, opened) = channel::<()>();
         std::thread::spawn(move || {
+            let _ = opened.recv();
             let mut is_header = true;
             for line in BufReader::with_capacity(1 << 20, stdout).lines() {
                 let line = line.expect("UTF-8");
@@ -190,7 +199,13 @@ impl Raw {
             }
         });
         let stdin = child.stdin.take();
-        Self { child, stdin, lines, early: Vec::new() }
+        Self { child, stdin, lines, gate: Some(gate), early: Vec::new() }
+    }
+
+    /// Begins to read the server's output.
+    pub(crate) fn read(mut self) -> Self {
+        self.gate = None;
+        self
     }
 
     /// After `initialize`.
@@ -208,6 +223,11 @@ impl Raw {
 
     pub(crate) fn send_bytes(&mut self, bytes: &[u8]) {
         self.stdin.as_mut().expect("open").write_all(bytes).expect("the server reads");
+    }
+
+    /// Whether the server still takes input.
+    pub(crate) fn try_send_bytes(&mut self, bytes: &[u8]) -> bool {
+        self.stdin.as_mut().expect("open").write_all(bytes).is_ok()
     }
 
     /// The next line, which must be one JSON object.

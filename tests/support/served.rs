@@ -1,6 +1,6 @@
 //! A well-behaved server with tools that behave badly.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -31,6 +31,13 @@ pub(crate) fn tools() -> ToolRegistry {
     add(tool! { fn stubborn(ms: u64) -> String {
         let _ = CancelToken::new().wait_timeout(Duration::from_millis(ms));
         "slept".to_owned()
+    } });
+    // Quick as a rule, so that it is run by the thread that reads.
+    add(tool! { fn mood(ms: u64) -> &'static str {
+        if ms > 0 {
+            let _ = CancelToken::new().wait_timeout(Duration::from_millis(ms));
+        }
+        "fine"
     } });
     add(tool! { fn cancelled() -> u32 { CANCELLED.load(Ordering::SeqCst) } });
     add(tool! { fn runs() -> u32 { RUNS.load(Ordering::SeqCst) } });
@@ -67,17 +74,10 @@ pub(crate) fn tools() -> ToolRegistry {
         Ok(child_command("sh").args(["-c", "echo not a message"]).status()?.to_string())
     } });
     add(tool! { fn capture() -> Result<String, ToolError> {
-        let output = child_command("sh").args(["-c", "echo captured"]).output()?;
+        let output = child_command("sh").args(["-c", "echo captured"]).stdout(Stdio::piped()).output()?;
         Ok(String::from_utf8(output.stdout)?)
     } });
-    // An ordinary command does not inherit what the transport itself holds open.
-    add(tool! { fn descriptors() -> Result<String, ToolError> {
-        let output = Command::new("sh")
-            .args(["-c", "ls /proc/self/fd | wc -l"])
-            .stdin(std::process::Stdio::null())
-            .output()?;
-        Ok(String::from_utf8(output.stdout)?.trim().to_owned())
-    } });
+    add(tool! { fn descriptors() -> Result<String, ToolError> { Ok(inherited_descriptors()?) } });
     // CPU time of this process in clock ticks, all threads.
     add(tool! { fn cpu() -> Result<u64, ToolError> {
         let stat = std::fs::read_to_string("/proc/self/stat")?;
@@ -95,6 +95,12 @@ pub(crate) fn tools() -> ToolRegistry {
         Ok(registry.len())
     } });
     tools
+}
+
+/// How many descriptors an ordinary command finds open.
+pub(crate) fn inherited_descriptors() -> std::io::Result<String> {
+    let output = Command::new("sh").args(["-c", "ls /proc/self/fd | wc -l"]).stdin(Stdio::null()).output()?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 /// `options` is a list such as `threads=2,grace=300`.
@@ -126,6 +132,8 @@ fn tell(what: &str) {
 }
 
 pub(crate) fn serve(options: &str) -> ! {
+    // Its tools panic on purpose, many times.
+    std::panic::set_hook(Box::new(|_| {}));
     let server = server(options);
     let handle = server.handle();
     server
