@@ -86,7 +86,7 @@ impl Outbox {
             if let Some(reason) = &state.ended {
                 return Err(NotSent::Closed(reason.clone()));
             }
-            if state.writer.is_some() || state.has_room(frame.len(), self.limit) {
+            if self.may_write(&state) || state.has_room(frame.len(), self.limit) {
                 break;
             }
             if self.writing == Writing::Threaded {
@@ -94,7 +94,8 @@ impl Outbox {
             }
             state = self.wait(state);
         }
-        let Some(writer) = state.writer.take() else {
+        let writer = if self.may_write(&state) { state.writer.take() } else { None };
+        let Some(writer) = writer else {
             state.waiting.extend_from_slice(frame);
             return Ok(());
         };
@@ -238,6 +239,13 @@ impl Outbox {
             frames = &batch;
             self.signal(&state); // there is room again
         }
+    }
+
+    /// Whether a sender takes the writer. Not if the writer thread was called because the channel is full: each
+    /// sender would then move all that waits, once there and once back.
+    fn may_write(&self, state: &State) -> bool {
+        let is_left = self.writing == Writing::Threaded && state.thread == WriterThread::Called;
+        state.writer.is_some() && !is_left
     }
 
     /// Whether the end came while we were writing.
