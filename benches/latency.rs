@@ -1,1 +1,3 @@
+//! Latency and throughput of calls.
+
 fn main() {}

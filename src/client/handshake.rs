@@ -25,7 +25,7 @@ use crate::sync::Deadline;
 
 /// What the probe said.
 enum Probed {
-    Modern(ServerIdentity),
+    Modern(Box<ServerIdentity>),
     /// The server speaks only the handshake, as far as one can tell; why.
     Legacy(String),
     /// The child died of the probe.
@@ -43,7 +43,7 @@ pub(super) fn settle(session: &Session) -> Result<Settled> {
         Probed::Legacy("no Modern revision is offered".to_owned())
     };
     match (probed, legacy) {
-        (Probed::Modern(identity), _) => Ok(Settled::new(identity, peer, &session.config)),
+        (Probed::Modern(identity), _) => Ok(Settled::new(*identity, peer, &session.config)),
         (Probed::Legacy(why), None) => Err(Error::Unsupported(format!(
             "the server speaks none of {}: {why}",
             listed(session.offered.newest_first())
@@ -95,7 +95,9 @@ impl Handshake<'_> {
 
     fn settle_on(&self, discovered: DiscoverResult) -> Result<Probed> {
         match choose(&discovered.supported_versions, &self.session.offered) {
-            Some(version) if version.is_modern() => Ok(Probed::Modern(identity(version, discovered))),
+            Some(version) if version.is_modern() => {
+                Ok(Probed::Modern(Box::new(identity(version, discovered))))
+            }
             common => self.without_modern(common, &discovered.supported_versions),
         }
     }

@@ -3,7 +3,7 @@
 //! [`Client`] owns the connection; its drop, or [`Client::close`], ends it. A [`ClientHandle`] does everything else, can be
 //! cloned into any thread, and is inert once the owner has closed.
 //!
-//! **Invariants:** the era is settled once and is asked in one place, [`Session`]; user callbacks never run on the reading
+//! **Invariants:** the era is settled once and is asked in one place, `Session`; user callbacks never run on the reading
 //! thread.
 
 mod builder;

@@ -15,6 +15,9 @@ const TAIL_BYTES: usize = 16 * 1024;
 /// A line longer than this is given to the callback in pieces.
 const LINE_BYTES: usize = 16 * 1024;
 
+/// What becomes of each line.
+pub(super) type OnLine = dyn Fn(&str) + Send + Sync;
+
 /// The end of what a child wrote to stderr.
 ///
 /// A thread (`mcp-stderr`) reads from before the first byte is written to the child, because a full
@@ -36,7 +39,7 @@ impl StderrTail {
     /// Reads `pipe` to its end.
     pub(super) fn read(
         mut pipe: impl Read + Send + 'static,
-        callback: Option<Arc<dyn Fn(&str) + Send + Sync>>,
+        callback: Option<Arc<OnLine>>,
     ) -> io::Result<Self> {
         let (end, ended) = bounded::<()>(0);
         let tail = Arc::<Mutex<VecDeque<u8>>>::default();
@@ -82,7 +85,7 @@ fn keep(tail: &mut VecDeque<u8>, read: &[u8]) {
     tail.extend(read);
 }
 
-fn split_lines(line: &mut Vec<u8>, read: &[u8], callback: &(dyn Fn(&str) + Send + Sync)) {
+fn split_lines(line: &mut Vec<u8>, read: &[u8], callback: &OnLine) {
     for piece in read.split_inclusive(|b| *b == b'\n') {
         line.extend_from_slice(piece);
         if piece.ends_with(b"\n") || line.len() >= LINE_BYTES {
