@@ -35,7 +35,8 @@ enum Probed {
 pub(super) fn settle(session: &Session) -> Result<Settled> {
     let peer = session.peer()?;
     let legacy = session.offered.legacy();
-    let handshake = Handshake { session, deadline: Deadline::after(session.config.timeouts.connect) };
+    let deadline = Deadline::after(session.config.timeouts.connect);
+    let handshake = Handshake { session, start: Instant::now(), deadline };
     let preferred = session.offered.latest();
     let probed = if preferred.is_modern() {
         handshake.probe(&peer, preferred)?
@@ -62,6 +63,8 @@ pub(super) fn settle(session: &Session) -> Result<Settled> {
 
 struct Handshake<'a> {
     session: &'a Session,
+    /// Of all of it, the probe included: that is the time the caller waited.
+    start: Instant,
     /// For all of it.
     deadline: Deadline,
 }
@@ -164,7 +167,8 @@ impl Handshake<'_> {
             Waited::Answer(Ok(result)) => result,
             Waited::Answer(Err(error)) => return Err(Error::Peer(error)),
             // spec: 2025-11-25 basic/utilities/cancellation (initialize MUST NOT be cancelled)
-            Waited::TimedOut(after) => {
+            Waited::TimedOut(_) => {
+                let after = self.start.elapsed();
                 return Err(Error::Timeout(self.session.failure(Phase::Handshake, Some(peer), after)));
             }
             Waited::Cancelled(reason) => return Err(Error::Cancelled(reason)),
