@@ -56,7 +56,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Starts `program` with `args` as a server. The protocol is settled by [`initialize`](ClientHandle::initialize), or else
+    /// Starts `program` with `args` as a server; without arguments they are `[""; 0]`. The protocol is settled by [`initialize`](ClientHandle::initialize), or else
     /// by the first use.
     ///
     /// # Errors
