@@ -78,8 +78,9 @@
 //! | no answer in time | [`Error::Timeout`](crate::Error::Timeout); the server is told to stop | as the host decides |
 //! | the server ended during a call | [`Error::OutcomeUnknown`](crate::Error::OutcomeUnknown), or [`Error::Closed`](crate::Error::Closed) if repeating the request is harmless; with exit status and the end of stderr | as the host decides |
 //!
-//! A panic in a tool, in a callback or in a cleanup hook is caught, and its text goes to the log alone (and to stderr, where
-//! Rust's panic hook writes it). A program built with `panic = "abort"` cannot catch anything: a panic in one tool
+//! A panic in a tool, in a callback for notifications or lines of stderr, or in a cleanup hook is caught; its text goes to
+//! the log alone (and to stderr, where Rust's panic hook writes it). One in a progress callback unwinds through the call that
+//! waits. A [`Tap`](crate::transport::Tap) must not panic: it runs on the thread that reads. A program built with `panic = "abort"` cannot catch anything: a panic in one tool
 //! ends the server and every call with it. For small binaries use `opt-level = "s"` and LTO, and keep unwinding.
 //!
 //! # Writing tools
