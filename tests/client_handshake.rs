@@ -47,13 +47,13 @@ fn a_command_that_cannot_be_started_is_named() {
         (ChildProcess::new(&nowhere, [""; 0]), vec![at(&nowhere)]),
         (ChildProcess::new(&text_file, ["a b"]), vec![at(&text_file), "\"a b\"".to_owned(), "ermission".to_owned()]),
         (ChildProcess::new(&folder, [""; 0]), vec![at(&folder)]),
-        (ChildProcess::new(exe, [""; 0]).current_dir(&nowhere), vec![at(&nowhere), "no directory".to_owned()]),
+        (ChildProcess::new(exe, [""; 0]).current_dir(&nowhere), vec![at(&nowhere), "no folder".to_owned()]),
         (ChildProcess::new("a\0b", [""; 0]), vec!["nul byte".to_owned()]),
     ];
     for (command, words) in cases {
         let error = Client::builder().open(command).expect_err("cannot start");
         let text = error.to_string();
-        assert!(matches!(error, Error::Transport { .. }) && text.contains("start"), "{text}");
+        assert!(matches!(error, Error::Transport { .. }) && text.starts_with("cannot connect: "), "{text}");
         words.iter().for_each(|word| assert!(text.contains(word), "{word} in {text}"));
         is_one_sentence(&error);
     }

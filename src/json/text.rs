@@ -40,6 +40,18 @@ impl Json {
         Ok(Self::from_raw_box(serde_json::from_str(text)?))
     }
 
+    /// `null`.
+    #[must_use]
+    pub fn null() -> Self {
+        Self(RawValue::NULL.to_owned())
+    }
+
+    /// `{}`.
+    #[must_use]
+    pub fn empty_object() -> Self {
+        Self(RawValue::from_string("{}".to_owned()).expect("an object"))
+    }
+
     /// The value's text: one line, never with a line break.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -304,12 +304,12 @@ impl Peer {
         let shared = &self.0;
         shared.in_flight.cancel_all(reason);
         let flushed = shared.outbox.drain(Deadline::after(Some(patience.flush)));
-        let had_ended = shared.link.has_ended();
+        let had_ended = shared.link.has_ended() || shared.end.get().is_some();
         shared.outbox.close(reason);
         shared.pending.close();
         let mut ending = shared.link.close(patience);
         if ending.step == EndStep::AlreadyEnded && !had_ended {
-            // It was quicker than we could look.
+            // It saw the end of its input before the link looked.
             ending.step = EndStep::EndOfInput;
         }
         let handlers_detached = shared.pool.close(patience.threads);

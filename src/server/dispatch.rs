@@ -131,7 +131,7 @@ impl Inner {
                     Method::ResourceTemplatesList => "resourceTemplates",
                     _ => "prompts",
                 };
-                write_json(out, &serde_json::json!({ key: [] }));
+                out.extend_from_slice(format!("{{\"{key}\":[]}}").as_bytes());
                 Ok(())
             }
             method => Err(ErrorObject::method_not_found(method.name())),

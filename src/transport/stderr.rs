@@ -19,6 +19,9 @@ const QUEUE: usize = 1024;
 /// A line longer than this is given to the callback in pieces.
 const LINE_BYTES: usize = 16 * 1024;
 
+/// What becomes of each line.
+pub(super) type OnLine = dyn Fn(&str) + Send + Sync;
+
 /// The end of what a child wrote to stderr.
 ///
 /// A thread (`mcp-stderr`) reads from before the first byte is written to the child, because a full
@@ -41,7 +44,7 @@ impl StderrTail {
     /// Reads `pipe` to its end.
     pub(super) fn read(
         mut pipe: impl Read + Send + 'static,
-        callback: Option<Arc<dyn Fn(&str) + Send + Sync>>,
+        callback: Option<Arc<OnLine>>,
     ) -> io::Result<Self> {
         let (end, ended) = bounded::<()>(0);
         let tail = Arc::<Mutex<VecDeque<u8>>>::default();
@@ -97,7 +100,7 @@ struct Lines {
 
 impl Lines {
     /// `end` is dropped after the last line was given.
-    fn start(callback: Arc<dyn Fn(&str) + Send + Sync>, end: Sender<()>) -> io::Result<Self> {
+    fn start(callback: Arc<OnLine>, end: Sender<()>) -> io::Result<Self> {
         let (queue, lines) = bounded::<String>(QUEUE);
         std::thread::Builder::new().name("mcp-lines".into()).spawn(move || {
             let _end = end;
@@ -134,6 +137,13 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_callback_that_panics_does_not_stop_the_reading() {
+        let text = io::Cursor::new(b"one\ntwo\n".to_vec());
+        let tail = StderrTail::read(text, Some(Arc::new(|_: &str| panic!("the panic of a test"))));
+        assert_eq!(tail.expect("a thread").text(Duration::from_secs(60)), "one\ntwo\n");
+    }
 
     #[test]
     fn the_tail_is_bounded_and_lines_reach_the_callback() {

@@ -75,17 +75,20 @@ impl Link for StdioLink {
 }
 
 /// A command for a handler to run: its stdin is empty and its stdout goes to this server's stderr, so that it can
-/// neither take requests from the server's stdin nor write into the protocol. Set them otherwise as needed; to capture what
-/// it writes, ask for a pipe.
+/// neither take requests from the server's stdin nor write into the protocol.
+///
+/// To read what it prints, ask for that: [`Command::output`] captures only what has not been set otherwise.
 ///
 /// ```
 /// # if cfg!(unix) {
 /// use std::process::Stdio;
 /// use tinymcp::transport::child_command;
 ///
-/// assert!(child_command("cat").status()?.success()); // an ordinary one would wait for the server's next request
-/// let output = child_command("echo").arg("hi").stdout(Stdio::piped()).output()?;
-/// assert_eq!(output.stdout, b"hi\n");
+/// let output = child_command("echo").arg("built").stdout(Stdio::piped()).output()?;
+/// assert_eq!(output.stdout, b"built\n");
+///
+/// let status = child_command("cat").status()?; // an ordinary command would eat the server's next requests
+/// assert!(status.success());
 /// # }
 /// # Ok::<(), std::io::Error>(())
 /// ```
