@@ -117,6 +117,17 @@ fn numbers_stay_what_they_are() {
 }
 
 #[test]
+fn arguments_with_line_breaks_travel_on_one_line() {
+    let client = client("ok");
+    let text = "{\r\n  \"text\": \"a\\nb  c\",\n\t\"n\": [ 1,\n 2 ]\n}\n";
+    let raw: &serde_json::value::RawValue = serde_json::from_str(text).expect("JSON");
+    assert_eq!(client.call_tool("echo", raw).expect("one message").text_content(), "a\nb  c");
+    let options = CallOptions::default().with_meta("x", raw);
+    assert!(client.call_tool_with("t", raw, &options).is_ok());
+    assert_eq!(client.call_tool("echo", json!({"text": "\n\r\u{2028}\u{0}"})).expect("one").text_content(), "\n\r\u{2028}\u{0}");
+}
+
+#[test]
 fn null_stands_for_absent_and_odd_extras_are_ignored() {
     for mode in ["null_caps", "no_caps", "no_info", "tools_array", "bool_caps"] {
         let client = client(mode);

@@ -86,7 +86,8 @@ impl Json {
     fn from_raw_box(raw: Box<RawValue>) -> Self {
         // A frame is one line, so what is kept must be one line too: a pretty-printed value is
         // written out compactly. Line breaks cannot occur inside a JSON string.
-        if !raw.get().contains(['\n', '\r']) {
+        // Two searches for a byte each are many times faster than one for either of two characters.
+        if !raw.get().contains('\n') && !raw.get().contains('\r') {
             return Self(raw);
         }
         let compact = one_line(raw.get());
