@@ -34,7 +34,8 @@ fn a_server_that_does_not_read_costs_its_caller_the_timeout_and_nobody_else() {
     let start = Instant::now();
     // Every caller gets its timeout, also those whose frame waits behind another's.
     let errors: Vec<Error> = std::thread::scope(|scope| {
-        let calls: Vec<_> = (0..4).map(|_| scope.spawn(|| stuck.call_tool("t", &big).expect_err("stuck"))).collect();
+        let calls: Vec<_> =
+            (0..4).map(|_| scope.spawn(|| stuck.call_tool("t", &big).expect_err("stuck"))).collect();
         for _ in 0..20 {
             other.call_tool("t", ()).expect("others are not affected");
         }
@@ -93,7 +94,10 @@ fn a_server_that_floods_does_not_keep_answers_away() {
     }
     client.call_tool("t", ()).expect("answers"); // from here on it floods
     for _ in 0..20 {
-        assert_eq!(client.call_tool("echo", json!({"text": "through"})).expect("answers").text_content(), "through");
+        assert_eq!(
+            client.call_tool("echo", json!({"text": "through"})).expect("answers").text_content(),
+            "through"
+        );
     }
     client.ping().expect("answers");
     assert!(start.elapsed() < LONG);
@@ -138,6 +142,20 @@ fn a_server_that_dies_mid_call_fails_the_call_with_its_last_words() {
         let error = fails_within(SECOND, || client.call_tool("t", ()));
         assert!(error.to_string().contains(word), "{error}");
     }
+}
+
+#[test]
+fn a_call_that_broke_is_not_made_again() {
+    let (tx, rx) = channel();
+    let counted = tinymcp::transport::Stderr::lines(move |line| {
+        let _ = tx.send(line.to_owned());
+    });
+    let client = Client::builder().open(odd("exit_mid").stderr(counted)).expect("starts");
+    let error = client.call_tool("t", ()).expect_err("it dies");
+    assert!(matches!(error, Error::OutcomeUnknown(_)), "{error}");
+    assert!(client.call_tool("t", ()).is_err() && client.ping().is_err());
+    drop(client);
+    assert_eq!(rx.iter().collect::<Vec<_>>(), ["Traceback: boom"]);
 }
 
 #[test]

@@ -34,7 +34,11 @@ impl Shared {
                     let error = ErrorObject::invalid_request("initialize cannot be part of a batch");
                     answers.push(error_answer(Some(&id), &error));
                 }
-                Ok(Incoming::Request { id, method, .. }) if method == "ping" => answers.push(pong(&id)),
+                Ok(Incoming::Request { id, method, .. })
+                    if method == "ping" && !self.in_flight.is_open(&id) =>
+                {
+                    answers.push(pong(&id));
+                }
                 Ok(Incoming::Request { id, method, params }) => {
                     if let Some(call) = self.admit(id, Request { method: &method, params }) {
                         items.push(Item {
