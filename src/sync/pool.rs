@@ -50,6 +50,8 @@ struct State {
     queue: VecDeque<Job>,
     threads: usize,
     idle: usize,
+    /// A thread was started and has not come to look for a job yet.
+    is_starting: bool,
     is_closed: bool,
 }
 
@@ -88,19 +90,12 @@ impl ThreadPool {
             self.shared.work.notify_one();
             return Ok(());
         }
-        if state.threads < self.shared.max_threads {
-            state.threads += 1;
-            let shared = Arc::clone(&self.shared);
-            let spawned =
-                std::thread::Builder::new().name(self.shared.name.into()).spawn(move || shared.run());
-            if let Err(e) = spawned {
-                state.threads -= 1;
-                if state.threads == 0 {
-                    state.queue.pop_back();
-                    return Err(Refused::NoThread(e));
-                }
-                log::warn!("no further thread for {}, {} are at work: {e}", self.shared.name, state.threads);
+        if let Err(e) = self.shared.grow(&mut state) {
+            if state.threads == 0 {
+                state.queue.pop_back();
+                return Err(Refused::NoThread(e));
             }
+            log::warn!("no further thread for {}, {} are at work: {e}", self.shared.name, state.threads);
         }
         Ok(())
     }
@@ -138,7 +133,21 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run(&self) {
+    /// Starts a thread if jobs wait for none that is idle. One at a time: a burst of short jobs is done before the
+    /// first new thread runs, and a thread that runs and finds more waiting starts the next.
+    fn grow(self: &Arc<Self>, state: &mut State) -> io::Result<()> {
+        if state.is_starting || state.idle >= state.queue.len() || state.threads >= self.max_threads {
+            return Ok(());
+        }
+        let shared = Arc::clone(self);
+        std::thread::Builder::new().name(self.name.into()).spawn(move || shared.run())?;
+        state.threads += 1;
+        state.is_starting = true;
+        Ok(())
+    }
+
+    fn run(self: Arc<Self>) {
+        self.lock().is_starting = false;
         while let Some(job) = self.next() {
             if catch_unwind(AssertUnwindSafe(job)).is_err() {
                 // Calls catch their own panics and answer; this is the last line of defence.
@@ -149,10 +158,13 @@ impl Shared {
     }
 
     /// The next job; `None` when this thread is to end, which has then been counted.
-    fn next(&self) -> Option<Job> {
+    fn next(self: &Arc<Self>) -> Option<Job> {
         let mut state = self.lock();
         loop {
             if let Some(job) = state.queue.pop_front() {
+                if let Err(e) = self.grow(&mut state) {
+                    log::warn!("no further thread for {}, {} are at work: {e}", self.name, state.threads);
+                }
                 return Some(job);
             }
             if state.is_closed {
