@@ -220,7 +220,7 @@ impl Shared {
             };
             let is_held = match received {
                 Ok(Received::Frame) if is_empty_line(&frame) => true,
-                Ok(Received::Frame) => self.accept(&frame, has_more),
+                Ok(Received::Frame) => self.accept(&mut frame, has_more),
                 Ok(Received::TooLong(limit)) => {
                     self.refuse(&[], &BadFrame::too_long(limit));
                     true
@@ -242,7 +242,7 @@ impl Shared {
     }
 
     /// Acts on one frame; `false` if the reading role was lost meanwhile.
-    fn accept(self: &Arc<Self>, frame: &[u8], has_more: bool) -> bool {
+    fn accept(self: &Arc<Self>, frame: &mut Vec<u8>, has_more: bool) -> bool {
         match Incoming::decode(frame) {
             Ok(Incoming::Request { id, method, params }) => {
                 let request = Request { method: &method, params };
@@ -252,7 +252,12 @@ impl Shared {
                     self.serve_here(&call, request);
                     return true;
                 }
-                if is_dense && frame.len() <= SHORT_FRAME_BYTES {
+                if frame.len() > SHORT_FRAME_BYTES {
+                    // The frame itself goes to the worker: taking it apart once more takes no longer than a copy.
+                    self.serve_frame_on_worker(call, std::mem::take(frame));
+                    return true;
+                }
+                if is_dense {
                     if let Some(loan) = self.lend() {
                         return self.serve_lent(call, request, has_more, loan);
                     }
