@@ -165,7 +165,6 @@ impl Shared {
                 Tick::Took => {
                     *locked(&reading.stand_by) = None;
                     reading.has_stand_by.store(false, Ordering::SeqCst);
-                    locked(&reading.density).since_taken = 0;
                     return true;
                 }
                 Tick::Active => quiet = 0,
@@ -181,17 +180,12 @@ impl Shared {
     }
 
     /// Makes sure that a stand-by ticks; `false` if there is none now.
-    fn is_watched(self: &Arc<Self>, density: &Density) -> bool {
+    fn is_watched(self: &Arc<Self>) -> bool {
         let reading = &self.reading;
         if reading.baton.is_watched() {
             return true;
         }
-        let has_stand_by = reading.has_stand_by.load(Ordering::SeqCst);
-        if !has_stand_by && !density.may_start_stand_by() {
-            return false;
-        }
         reading.baton.watch();
-        // Again: the thread that lost the role may have come back in between.
         if reading.has_stand_by.swap(true, Ordering::SeqCst) {
             reading.wake_stand_by();
             return true;
@@ -313,9 +307,8 @@ impl Shared {
 
     /// Lends the role, so that something that may take long can be done; `None` if nobody would take over.
     fn lend(self: &Arc<Self>) -> Option<Lent> {
-        let density = locked(&self.reading.density);
-        let is_watched = self.runs_short_calls && density.is_dense() && self.is_watched(&density);
-        drop(density);
+        let is_watched =
+            self.runs_short_calls && locked(&self.reading.density).is_dense() && self.is_watched();
         Some(self.reading.baton.lend()).filter(|lent| is_watched && *lent != Lent::Unwatched)
     }
 
@@ -325,7 +318,13 @@ impl Shared {
     }
 
     /// Serves a call that is thought to be short, while a stand-by watches; `false` if the role was lost.
-    fn serve_lent(self: &Arc<Self>, call: Arc<Call>, request: Request<'_>, has_more: bool, lent: Lent) -> bool {
+    fn serve_lent(
+        self: &Arc<Self>,
+        call: Arc<Call>,
+        request: Request<'_>,
+        has_more: bool,
+        lent: Lent,
+    ) -> bool {
         let served = with_buffer(|frame| {
             let served = self.serve(&call, request, Ground::Reader, frame);
             if served == Some(true) {
@@ -413,14 +412,12 @@ impl Shared {
 struct Density {
     last: Option<Instant>,
     run: u32,
-    /// Requests since the role was last taken from somebody.
-    since_taken: u32,
 }
 
 impl Default for Density {
     /// Dense until the first gap shows otherwise: most connections begin with a burst.
     fn default() -> Self {
-        Self { last: None, run: DENSE_RUN, since_taken: DENSE_RUN }
+        Self { last: None, run: DENSE_RUN }
     }
 }
 
@@ -430,16 +427,10 @@ impl Density {
         let now = Instant::now();
         let gap = self.last.replace(now).map_or(Duration::ZERO, |last| now - last);
         self.run = if gap < DENSE_GAP { (self.run + 1).min(DENSE_RUN) } else { 0 };
-        self.since_taken = self.since_taken.saturating_add(1);
         self.is_dense()
     }
 
     fn is_dense(&self) -> bool {
         self.run >= DENSE_RUN
-    }
-
-    /// Whoever lost the role is usually back soon, as the next stand-by: only the operating system had interrupted it.
-    fn may_start_stand_by(&self) -> bool {
-        self.since_taken >= DENSE_RUN
     }
 }

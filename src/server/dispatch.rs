@@ -14,8 +14,8 @@ use crate::jsonrpc::{ErrorObject, write_json};
 use crate::method::{Direction, Method};
 use crate::peer::{Call, Ground, Outlet, Request, Served};
 use crate::protocol::{
-    CallToolResult, Content, DiscoverResult, InitializeResult, ListToolsResult, ProtocolVersion, ServerCapabilities,
-    ToolsCapability,
+    CallToolResult, Content, DiscoverResult, InitializeResult, ListToolsResult, ProtocolVersion,
+    ServerCapabilities, ToolsCapability,
 };
 use crate::tool::registry::execute_caught;
 use crate::tool::{Arguments, ToolError};

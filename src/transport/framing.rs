@@ -52,7 +52,9 @@ impl<R: Read> LineReader<R> {
             total += text.len();
             if total <= self.max_frame_bytes {
                 if total > frame.capacity() && total > BUFFER_BYTES {
-                    frame.reserve_exact((total.next_multiple_of(LARGE_BYTES)).max(frame.len() * 2) - frame.len());
+                    frame.reserve_exact(
+                        (total.next_multiple_of(LARGE_BYTES)).max(frame.len() * 2) - frame.len(),
+                    );
                 }
                 frame.extend_from_slice(text);
             }
