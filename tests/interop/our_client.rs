@@ -162,8 +162,8 @@ fn notes(peers: &Peers) {
 
 fn echo_v2(peers: &Peers, versions: &[ProtocolVersion], version: &str) {
     let used = peers.open(versions, peers.python_v2(), [script("echo_v2.py")]);
-    // It keeps what was raised to itself.
-    echo(&used, version, "Error executing tool fail", Unknown::Error(-32602));
+    // It keeps what was raised to itself, and calls an unknown tool a failed one.
+    echo(&used, version, "Error executing tool fail", Unknown::Result);
     used.close();
 }
 
