@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tinymcp::{Context, Server, ToolError, ToolRegistry, data, tool};
 
 use crate::Case;
-use crate::peers::{Peers, example, script};
+use crate::peers::{Peers, Ran, example, script};
 
 pub(crate) const CASES: &[Case] = &[
     ("our server, Python 1.x client", python_v1),
@@ -135,18 +135,10 @@ fn check(seen: &Value, version: &str, tools: &[&str]) {
 
 fn inspector(peers: &Peers) {
     for (server, tools) in servers() {
-        let inspect = |args: &[&str]| {
-            let head: [OsString; 2] = [peers.npm("mcp-inspector"), "--cli".into()];
-            let mark = ["-e".into(), peers.mark().into()];
-            let args = args.iter().map(OsString::from);
-            peers.run(peers.node(), head.into_iter().chain(server.clone()).chain(args).chain(mark))
+        assert_eq!(inspected_tools(peers, &server), tools);
+        let call = |args: &[&str]| {
+            inspect(peers, &server, &[&["--method", "tools/call", "--tool-name"], args].concat())
         };
-        // `--strict`: fails on schemas that other clients could not take.
-        let listed = inspect(&["--method", "tools/list", "--strict"]).json();
-        let names: Vec<_> =
-            listed["tools"].as_array().expect("a list").iter().map(|tool| &tool["name"]).collect();
-        assert_eq!(names, tools);
-        let call = |args: &[&str]| inspect(&[&["--method", "tools/call", "--tool-name"], args].concat());
         let echo = call(&["echo", "--tool-arg", "message=grüße ☕"]).json();
         assert_eq!(echo, json!({ "content": [{ "type": "text", "text": "grüße ☕" }] }));
         let bad = call(&["echo"]);
@@ -160,10 +152,26 @@ fn inspector(peers: &Peers) {
     }
 }
 
+fn inspect(peers: &Peers, server: &[OsString], args: &[&str]) -> Ran {
+    let head = [peers.npm("mcp-inspector"), "--cli".into()];
+    let mark = ["-e".into(), peers.mark().into()];
+    let args = args.iter().map(OsString::from);
+    peers.run(peers.node(), head.into_iter().chain(server.iter().cloned()).chain(args).chain(mark))
+}
+
+/// The names of the tools, none of which has a schema that other clients could not take: so says `--strict`.
+fn inspected_tools(peers: &Peers, server: &[OsString]) -> Vec<String> {
+    let listed = inspect(peers, server, &["--method", "tools/list", "--strict"]).json();
+    let tools = listed["tools"].as_array().expect("a list");
+    tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
+}
+
 /// The notes server, if this crate has it.
 pub(crate) fn notes_case() -> Option<Case> {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/notes_server.rs");
-    std::path::Path::new(source).exists().then_some(("our notes server, Python 1.x client", notes))
+    std::path::Path::new(source)
+        .exists()
+        .then_some(("our notes server, Python 1.x client and inspector", notes))
 }
 
 fn notes(peers: &Peers) {
@@ -173,8 +181,9 @@ fn notes(peers: &Peers) {
         ["search_notes", { "query": "nowhere" }],
         ["create_note", { "title": "Plan" }],
     ]);
-    let server = example("notes_server").into();
-    let args: [OsString; 3] = [script("client_v1.py").into(), calls.to_string().into(), server];
+    let server = OsString::from(example("notes_server"));
+    assert_eq!(inspected_tools(peers, std::slice::from_ref(&server)), ["create_note", "search_notes"]);
+    let args = [script("client_v1.py").into(), calls.to_string().into(), server];
     let seen = peers.run(peers.python_v1(), args).json();
     let answer =
         |at: usize| (seen["answers"][at][0].as_bool(), seen["answers"][at][1].as_str().unwrap_or_default());
