@@ -46,6 +46,8 @@ fn main() -> ExitCode {
         let (done_tx, done_rx) = bounded::<()>(1);
         std::thread::spawn(move || {
             case(&peers);
+            // Before the verdict: this program may end right after it.
+            drop(peers);
             let _ = done_tx.send(());
         });
         let verdict = match done_rx.recv_timeout(LIMIT) {
