@@ -2,6 +2,7 @@
 //! call turns out long. See [`Baton`] for the rule and its proof.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, Thread};
@@ -88,10 +89,31 @@ impl Reading {
         }
     }
 
+    /// Whether a read is still blocked after `grace`.
+    pub(super) fn is_stuck(&self, grace: Duration) -> bool {
+        let deadline = Deadline::after(Some(grace));
+        while self.reader.try_lock().is_err() {
+            if deadline.has_passed() {
+                return true;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        false
+    }
+
     fn wake_stand_by(&self) {
         if let Some(stand_by) = locked(&self.stand_by).as_ref() {
             stand_by.unpark();
         }
+    }
+}
+
+/// What is left of a connection that has ended.
+struct NothingMore;
+
+impl FrameRead for NothingMore {
+    fn read_frame(&mut self, _frame: &mut Vec<u8>) -> io::Result<Received> {
+        Ok(Received::End)
     }
 }
 
@@ -114,7 +136,11 @@ fn spawn(shared: &Arc<Shared>, name: &str, post: Post) -> io::Result<()> {
     // Counted by the one who starts it, so that nobody finds it missing in between.
     let mut threads = locked(&shared.reading.threads);
     let thread = thread::Builder::new().name(name.into()).spawn(move || {
-        at_work.serve_posts(post);
+        // A transport of somebody else may panic. Without an end its callers would wait for nothing.
+        if catch_unwind(AssertUnwindSafe(|| at_work.serve_posts(post))).is_err() {
+            log::error!("a reading thread panicked");
+            at_work.finish(Some("reading panicked".to_owned()));
+        }
         let mut threads = locked(&at_work.reading.threads);
         threads.retain(|id| *id != thread::current().id());
         at_work.reading.ended.notify_all();
@@ -137,7 +163,11 @@ impl Shared {
         loop {
             post = match post {
                 Post::Reader => match self.read() {
-                    Left::Ended => return,
+                    Left::Ended => {
+                        // Handles may live long after the connection; its descriptor must not.
+                        *locked(&self.reading.reader) = Box::new(NothingMore);
+                        return;
+                    }
                     Left::Relieved if self.reading.has_stand_by.swap(true, Ordering::SeqCst) => return,
                     Left::Relieved => Post::StandBy,
                 },
@@ -272,6 +302,10 @@ impl Shared {
             self.pong(&id);
             return None;
         }
+        if self.is_ending.load(Ordering::SeqCst) {
+            self.answer(Some(&id), &ErrorObject::internal("server is ending"));
+            return None;
+        }
         match self.in_flight.begin(id.clone()) {
             Ok(call) => return Some(call),
             // Without the id: an answer to it would be taken for the first call's.
@@ -339,6 +373,10 @@ impl Shared {
             self.outbox.flush();
         }
         let is_held = self.reclaim(lent);
+        if !is_held {
+            // What was left to the next frame's turn here: that turn is somebody else's, and may be over.
+            self.outbox.flush();
+        }
         if served.is_none() {
             self.serve_on_worker(call, request);
         }
@@ -401,7 +439,7 @@ impl Shared {
         }
     }
 
-    fn refuse(&self, frame: &[u8], bad: &BadFrame) {
+    pub(super) fn refuse(&self, frame: &[u8], bad: &BadFrame) {
         if let Some(error) = self.role.bad_frame(frame, bad) {
             self.answer(bad.id.as_ref(), &error);
         }
