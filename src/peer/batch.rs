@@ -63,7 +63,7 @@ impl Shared {
     fn serve_batch(self: &Arc<Self>, items: Vec<Item>, mut answers: Vec<Vec<u8>>) {
         let shared = Arc::clone(self);
         let calls: Vec<_> = items.iter().map(|item| Arc::clone(&item.call)).collect();
-        let accepted = self.pool.execute(move || {
+        let accepted = self.pool.execute(move |_| {
             for item in &items {
                 let request =
                     Request { method: &item.method, params: item.params.as_ref().map(Json::as_raw) };

@@ -1,7 +1,7 @@
 //! [`Paces`]: how long each tool takes, to know which calls are worth a thread of their own.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -9,39 +9,50 @@ use std::time::{Duration, Instant};
 /// of its own, which may be on another core.
 const SHORT: Duration = Duration::from_micros(20);
 
+/// Further calls of a tool go elsewhere, so that one that suddenly blocks takes few reading threads with it. More than one,
+/// because a thread may also have lost the role just because the operating system interrupted it.
+const MAX_ON_READERS: u32 = 4;
+
 /// Names beyond this number are not measured, in case tools come and go under ever new names.
 const MAX_NAMES: usize = 10_000;
+
+/// The mean before the first call has been measured.
+const UNKNOWN: u64 = u64::MAX;
 
 /// One tool's pace.
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// Nanoseconds; the largest value until the first call has been measured.
+    /// Nanoseconds, or [`UNKNOWN`].
     mean: AtomicU64,
-    /// A call of this tool runs on a reading thread. A second one goes elsewhere, so that a tool that suddenly blocks takes
-    /// one reading thread with it and not all.
-    is_on_reader: AtomicBool,
+    /// So many calls of this tool run on threads that read, or did when the call began.
+    on_readers: AtomicU32,
 }
 
 impl Pace {
-    /// Takes the place on the reading thread, if the tool is known to be short and the place is free.
+    /// Takes the place on the reading thread, if the tool is not known to take long and the place is free.
     pub(super) fn enter_reader(&self) -> bool {
-        let is_short = u128::from(self.mean.load(Ordering::Relaxed)) < SHORT.as_nanos();
-        is_short && !self.is_on_reader.swap(true, Ordering::Acquire)
+        let mean = self.mean.load(Ordering::Relaxed);
+        let is_short = mean == UNKNOWN || u128::from(mean) < SHORT.as_nanos();
+        if !is_short || self.on_readers.load(Ordering::Relaxed) >= MAX_ON_READERS {
+            return false;
+        }
+        self.on_readers.fetch_add(1, Ordering::Relaxed);
+        true
     }
 
     pub(super) fn leave_reader(&self) {
-        self.is_on_reader.store(false, Ordering::Release);
+        self.on_readers.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// A call took the time since `start`. The mean falls fast, as first calls are slow, and rises slowly, as any call
-    /// may be interrupted by the operating system; a call that is far over the limit counts at once.
+    /// may be interrupted by the operating system.
     pub(super) fn measure(&self, start: Instant) {
-        let took = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let took = u64::try_from(start.elapsed().as_nanos()).unwrap_or(UNKNOWN - 1);
         let mean = self.mean.load(Ordering::Relaxed);
-        let new = if took <= mean {
-            took.midpoint(mean.min(took.saturating_mul(4)))
-        } else {
-            mean + (took - mean) / 8
+        let new = match mean {
+            UNKNOWN => took,
+            mean if took <= mean => took.midpoint(mean),
+            mean => mean + (took - mean) / 8,
         };
         self.mean.store(new, Ordering::Relaxed);
     }
@@ -61,7 +72,7 @@ impl Paces {
         if paces.len() >= MAX_NAMES {
             return None;
         }
-        let pace = Pace { mean: AtomicU64::new(u64::MAX), is_on_reader: AtomicBool::new(false) };
+        let pace = Pace { mean: AtomicU64::new(UNKNOWN), on_readers: AtomicU32::new(0) };
         Some(Arc::clone(paces.entry(name.to_owned()).or_insert_with(|| Arc::new(pace))))
     }
 }
