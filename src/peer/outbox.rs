@@ -151,7 +151,8 @@ impl Outbox {
         if state.waiting.is_empty() {
             return;
         }
-        if let Some(writer) = state.writer.take() {
+        let writer = if self.may_write(&state) { state.writer.take() } else { None };
+        if let Some(writer) = writer {
             let batch = std::mem::take(&mut state.waiting);
             drop(state);
             // The answers of others: who waits for them learns of the end by reading.
@@ -159,11 +160,13 @@ impl Outbox {
         }
     }
 
-    /// Has what waits written by the writer thread. Never waits.
+    /// Has what waits written by the writer thread. Never waits, unless no such thread can be started.
     pub(crate) fn nudge(self: &Arc<Self>) {
         let mut state = self.lock();
-        if !state.waiting.is_empty() && state.writer.is_some() {
-            self.call_thread(&mut state);
+        let is_called = state.waiting.is_empty() || state.writer.is_none() || self.call_thread(&mut state);
+        drop(state);
+        if !is_called {
+            self.flush();
         }
     }
 
@@ -208,10 +211,12 @@ impl Outbox {
         let mut batch;
         let mut frames = frames;
         let mut outcome = Err(());
+        let mut may_wait = self.writing == Writing::Direct;
         loop {
-            let written = match self.writing {
-                Writing::Direct => writer.write_frames(frames).map(|()| frames.len()),
-                Writing::Threaded => writer.write_some(frames).map(Option::unwrap_or_default),
+            let written = if may_wait {
+                writer.write_frames(frames).map(|()| frames.len())
+            } else {
+                writer.write_some(frames).map(Option::unwrap_or_default)
             };
             let mut state = self.lock();
             match written {
@@ -224,9 +229,11 @@ impl Outbox {
                     if self.is_over(&mut state) {
                         return Ok(());
                     }
-                    state.writer = Some(writer);
-                    self.call_thread(&mut state);
-                    return Ok(());
+                    if self.call_thread(&mut state) {
+                        state.writer = Some(writer);
+                        return Ok(());
+                    }
+                    may_wait = true;
                 }
                 Ok(_) => outcome = Ok(()),
             }
@@ -267,19 +274,21 @@ impl Outbox {
         self.signal(state);
     }
 
-    fn call_thread(self: &Arc<Self>, state: &mut State) {
+    /// `false`: there is no such thread and can be none now. Whoever asks then writes, and perhaps waits, rather than lose
+    /// what was accepted.
+    fn call_thread(self: &Arc<Self>, state: &mut State) -> bool {
         if state.thread == WriterThread::NotStarted {
             let outbox = Arc::clone(self);
             let spawned =
                 std::thread::Builder::new().name("mcp-writer".into()).spawn(move || outbox.run_thread());
             if let Err(e) = spawned {
-                self.fail(state, &e);
-                state.writer = None;
-                return;
+                log::warn!("no thread to write on: {e}");
+                return false;
             }
         }
         state.thread = WriterThread::Called;
         self.called.notify_one();
+        true
     }
 
     fn run_thread(self: Arc<Self>) {
