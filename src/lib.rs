@@ -31,6 +31,8 @@ pub mod server;
 
 pub mod client;
 
+pub mod testing;
+
 pub use client::{Client, ClientHandle, RemoteTool};
 pub use context::Context;
 pub use error::{Error, Failure, Phase, Result};
