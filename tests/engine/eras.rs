@@ -106,6 +106,14 @@ fn the_handshake_settles_on_what_both_speak() {
         );
         assert_eq!(client.expect_result(1).to_value()["protocolVersion"], want, "{asked}");
     }
+    // To a server without Modern revisions the probe is a method like any other that it lacks.
+    let server =
+        Server::builder("s", "1").versions([ProtocolVersion::V2025_06_18]).build().expect("a server");
+    let mut client = ScriptedPeer::for_server(&server).with_deadline(LONG);
+    for params in [modern(json!({})), json!({})] {
+        client.request(1, "server/discover", params);
+        assert_eq!(client.expect_error(RequestId::from(1)).code, -32601);
+    }
     // A server without Legacy revisions says what it has.
     let server =
         Server::builder("s", "1").versions([ProtocolVersion::V2026_07_28]).build().expect("a server");
