@@ -326,6 +326,10 @@ impl Shared {
             self.outbox.flush();
         }
         let is_held = loan.is_some_and(|loan| self.reading.baton.reclaim(loan));
+        if !is_held {
+            // What was left to the next frame's turn here: that turn is somebody else's, and may be over.
+            self.outbox.flush();
+        }
         if served.is_none() {
             self.serve_on_worker(call, request);
         }
