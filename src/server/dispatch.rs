@@ -81,10 +81,7 @@ impl Inner {
             (None, None) if is_bare_probe => offered.latest().clone(),
             (None, None) if method == Method::Initialize => ProtocolVersion::LATEST_LEGACY,
             // spec: 2026-07-28 basic/index#meta (-32602); Legacy only says that such requests should not be sent
-            (None, None)
-                if method.is_in(offered.latest())
-                    || offered.latest_legacy().is_some_and(|version| method.is_in(version)) =>
-            {
+            (None, None) if offered.newest_first().any(|version| method.is_in(version)) => {
                 return Err(ErrorObject::invalid_params(format!(
                     "{} needs an initialize request before it, or the protocol version in params._meta",
                     request.method
