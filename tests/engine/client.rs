@@ -94,17 +94,14 @@ fn giving_up_tells_the_server_once() {
     let start = |options: &CallOptions| client.start_call("slow", (), options).expect("sent");
     let token = CancelToken::new();
     token.cancel("user pressed stop");
-    let ways: [(Box<dyn FnOnce() + '_>, &str); 3] = [
-        (Box::new(|| drop(start(&CallOptions::default()))), "abandoned"),
-        (Box::new(|| start(&CallOptions::default()).cancel("changed my mind")), "changed my mind"),
-        (
-            Box::new(|| {
-                let waited = start(&CallOptions::default().with_cancel(&token)).wait();
-                assert_eq!(waited.expect_err("cancelled").to_string(), "cancelled: user pressed stop");
-            }),
-            "user pressed stop",
-        ),
-    ];
+    let drops = || drop(start(&CallOptions::default()));
+    let cancels = || start(&CallOptions::default()).cancel("changed my mind");
+    let fires = || {
+        let waited = start(&CallOptions::default().with_cancel(&token)).wait();
+        assert_eq!(waited.expect_err("cancelled").to_string(), "cancelled: user pressed stop");
+    };
+    let ways: [(&dyn Fn(), &str); 3] =
+        [(&drops, "abandoned"), (&cancels, "changed my mind"), (&fires, "user pressed stop")];
     for (give_up, reason) in ways {
         give_up();
         let request = server.expect_request("tools/call");
@@ -163,6 +160,34 @@ fn progress_comes_in_order_on_the_waiting_thread() {
     assert!(request.params.expect("params").to_value().get("_meta").is_none());
     server.respond(&request.id, text(""));
     call.wait().expect("answered");
+}
+
+#[test]
+fn a_slow_progress_callback_stops_nothing_but_its_own_call() {
+    let (client, mut server) = settled(false);
+    let (entered_tx, entered) = unbounded();
+    let (go, gone) = unbounded::<()>();
+    let options = CallOptions::default().with_progress(move |_| {
+        entered_tx.send(()).expect("the test lives");
+        let _ = gone.recv_timeout(LONG);
+    });
+    let slow = client.start_call("slow", (), &options).expect("sent");
+    let request = server.expect_request("tools/call");
+    let waiting = thread::spawn(move || slow.wait());
+    for done in 0..200 {
+        server.notify("notifications/progress", json!({"progressToken": request.id, "progress": done}));
+    }
+    server.respond(&request.id, text("slow"));
+    entered.recv_timeout(LONG).expect("called");
+    heard(&mut server);
+    let other = client.start_call("other", (), &CallOptions::default()).expect("sent");
+    let asked = server.expect_request("tools/call");
+    server.respond(&asked.id, text("other"));
+    assert_eq!(other.wait().expect("answered").text_content(), "other");
+    // What waits for a slow callback is bounded, and its answer is not lost.
+    drop(go);
+    assert_eq!(waiting.join().expect("no panic").expect("answered").text_content(), "slow");
+    assert!(entered.try_iter().count() <= 65);
 }
 
 #[test]

@@ -4,9 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use serde_json::{Value, json};
+use tinymcp::json::Json;
+use tinymcp::protocol::{CallToolResult, ToolDefinition};
 use tinymcp::testing::ScriptedPeer;
-use tinymcp::{FnTool, Message, RequestId, Server, ToolRegistry};
+use tinymcp::{Arguments, Context, FnTool, Message, RequestId, Server, Tool, ToolError, ToolRegistry};
 
 use super::{LONG, expect_nothing, initialize, modern, server, tools};
 
@@ -30,6 +33,105 @@ fn ping_is_answered_in_any_state() {
     gate.entered();
     gate.release();
     client.expect_result(2);
+}
+
+/// A tool that was short so often that its calls are run by whoever reads, and then is not.
+#[test]
+fn a_tool_that_suddenly_blocks_does_not_stop_the_reading() {
+    let (entered_tx, entered) = unbounded();
+    let (release, released) = bounded::<()>(0);
+    let moody = FnTool::new("moody", "Short, mostly", json!({"type": "object"}), move |arguments, _| {
+        if arguments.as_str().contains("block") {
+            entered_tx.send(()).expect("the test lives");
+            let _ = released.recv_timeout(LONG);
+        }
+        "done"
+    });
+    let tools = ToolRegistry::new().with(moody).expect("a good tool");
+    let server = Server::builder("s", "1").tools(tools).build().expect("a server");
+    let mut client = ScriptedPeer::for_server(&server).with_deadline(LONG);
+    initialize(&mut client, "2025-11-25");
+    for round in 0..10 {
+        for id in 0..100 {
+            client.request(id, "tools/call", json!({"name": "moody"}));
+            client.expect_result(id);
+        }
+        let blocked = 1 + round % 3;
+        for id in 0..blocked {
+            client.request(id, "tools/call", json!({"name": "moody", "arguments": {"block": true}}));
+        }
+        (0..blocked).for_each(|_| entered.recv_timeout(LONG).expect("called"));
+        expect_nothing(&mut client);
+        client.request("other", "tools/call", json!({"name": "moody"}));
+        client.expect_result("other");
+        (0..blocked).for_each(|_| release.send_timeout((), LONG).expect("a call waits"));
+        let mut answered: Vec<_> = (0..blocked).map(|_| client.expect_frame()).collect();
+        answered.sort();
+        assert!(
+            answered.iter().zip(0..).all(|(frame, id)| frame.contains(&format!(r#""id":{id},"#))),
+            "{answered:?}"
+        );
+    }
+}
+
+/// The description of a tool is its author's code too.
+#[test]
+fn a_tool_that_is_slow_to_describe_itself_does_not_stop_the_reading() {
+    struct Slow(Json, Sender<()>, Receiver<()>, AtomicUsize);
+    impl Tool for Slow {
+        fn name(&self) -> &str {
+            "slow"
+        }
+        fn description(&self) -> &str {
+            "Slow to say what it is"
+        }
+        fn parameters(&self) -> &Json {
+            &self.0
+        }
+        fn execute(&self, _: Arguments<'_>, _: &Context) -> Result<CallToolResult, ToolError> {
+            Ok(CallToolResult::default())
+        }
+        fn definition(&self) -> ToolDefinition {
+            // The first time is the registration.
+            if self.3.fetch_add(1, Ordering::SeqCst) > 0 {
+                self.1.send(()).expect("the test lives");
+                let _ = self.2.recv_timeout(LONG);
+            }
+            ToolDefinition::new("slow", self.0.clone())
+        }
+    }
+    let (entered_tx, entered) = unbounded();
+    let (release, released) = bounded::<()>(0);
+    let slow = Slow(json!({"type": "object"}).into(), entered_tx, released, AtomicUsize::new(0));
+    let tools = ToolRegistry::new().with(slow).expect("a good tool");
+    let server = Server::builder("s", "1").tools(tools).build().expect("a server");
+    let mut client = ScriptedPeer::for_server(&server).with_deadline(LONG);
+    client.request(1, "tools/list", modern(json!({})));
+    entered.recv_timeout(LONG).expect("asked");
+    expect_nothing(&mut client);
+    release.send_timeout((), LONG).expect("it waits");
+    client.expect_result(1);
+}
+
+#[test]
+fn a_client_that_does_not_read_loses_nothing_and_stops_nobody_else() {
+    let (tools, _gate) = tools();
+    let server = Server::builder("s", "1").tools(tools).max_unsent_bytes(1000).max_threads(4).build();
+    let server = server.expect("a server");
+    let mut deaf = ScriptedPeer::for_server(&server).with_deadline(LONG);
+    // More answers than the transport and the server's queue hold, and then the server stops reading.
+    for id in 0..450 {
+        deaf.request(id, "tools/call", modern(json!({"name": "echo"})));
+    }
+    let mut other = ScriptedPeer::for_server(&server).with_deadline(LONG);
+    other.request(1, "tools/call", modern(json!({"name": "echo"})));
+    other.expect_result(1);
+    let mut ids: Vec<_> = (0..450)
+        .map(|_| serde_json::from_str::<Value>(&deaf.expect_frame()).expect("JSON")["id"].as_i64())
+        .collect();
+    ids.sort_unstable();
+    assert!(ids.into_iter().eq((0..450).map(Some)));
+    expect_nothing(&mut deaf);
 }
 
 #[test]
