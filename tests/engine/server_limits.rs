@@ -51,26 +51,20 @@ fn a_tool_that_suddenly_blocks_does_not_stop_the_reading() {
     let server = Server::builder("s", "1").tools(tools).build().expect("a server");
     let mut client = ScriptedPeer::for_server(&server).with_deadline(LONG);
     initialize(&mut client, "2025-11-25");
-    for round in 0..10 {
-        for id in 0..100 {
+    for _ in 0..40 {
+        for id in 0..30 {
             client.request(id, "tools/call", json!({"name": "moody"}));
             client.expect_result(id);
         }
-        let blocked = 1 + round % 3;
-        for id in 0..blocked {
-            client.request(id, "tools/call", json!({"name": "moody", "arguments": {"block": true}}));
-        }
-        (0..blocked).for_each(|_| entered.recv_timeout(LONG).expect("called"));
+        // With another one behind it, so that its answer could be left to that one's turn.
+        client.request(0, "tools/call", json!({"name": "moody", "arguments": {"block": true}}));
+        client.request("behind", "tools/call", json!({"name": "moody"}));
+        entered.recv_timeout(LONG).expect("called");
+        client.expect_result("behind");
         expect_nothing(&mut client);
-        client.request("other", "tools/call", json!({"name": "moody"}));
-        client.expect_result("other");
-        (0..blocked).for_each(|_| release.send_timeout((), LONG).expect("a call waits"));
-        let mut answered: Vec<_> = (0..blocked).map(|_| client.expect_frame()).collect();
-        answered.sort();
-        assert!(
-            answered.iter().zip(0..).all(|(frame, id)| frame.contains(&format!(r#""id":{id},"#))),
-            "{answered:?}"
-        );
+        // Nothing else is said until its answer has come.
+        release.send_timeout((), LONG).expect("it waits");
+        client.expect_result(0);
     }
 }
 
