@@ -143,10 +143,16 @@ fn the_steps_of_ending_a_child_go_only_as_far_as_needed() {
         (ends(LONG, move || client.close().expect("closes")), pid)
     };
     let (report, _) = close(odd("ok"));
-    assert_eq!((report.ending.step, report.ending.status.and_then(|s| s.code())), (EndStep::EndOfInput, Some(0)));
+    assert_eq!(
+        (report.ending.step, report.ending.status.and_then(|s| s.code())),
+        (EndStep::EndOfInput, Some(0))
+    );
     assert!(report.flushed && !report.reader_detached && !report.ending.orphans_signalled, "{report:?}");
     let (report, _) = close(odd("exit_5"));
-    assert_eq!((report.ending.step, report.ending.status.and_then(|s| s.code())), (EndStep::EndOfInput, Some(5)));
+    assert_eq!(
+        (report.ending.step, report.ending.status.and_then(|s| s.code())),
+        (EndStep::EndOfInput, Some(5))
+    );
 
     let start = Instant::now();
     let (report, pid) = close(odd("ignore_eof"));
@@ -155,7 +161,8 @@ fn the_steps_of_ending_a_child_go_only_as_far_as_needed() {
     assert!(start.elapsed() >= Duration::from_millis(200), "it was not given its time");
     assert!(!is_alive(&pid));
 
-    let patience = Patience::default().with_exit(Duration::from_millis(50)).with_term(Duration::from_millis(100));
+    let patience =
+        Patience::default().with_exit(Duration::from_millis(50)).with_term(Duration::from_millis(100));
     let deaf = odd_in_shell(r#"trap "" TERM; exec "$0" "$@""#, "ignore_eof");
     let client = Client::builder().patience(patience).open(deaf).expect("starts");
     let start = Instant::now();
@@ -167,7 +174,10 @@ fn the_steps_of_ending_a_child_go_only_as_far_as_needed() {
     let client = peers::client("exit_mid");
     client.call_tool("t", ()).expect_err("it dies");
     let report = client.close().expect("closes");
-    assert_eq!((report.ending.step, report.ending.status.and_then(|s| s.code())), (EndStep::AlreadyEnded, Some(7)));
+    assert_eq!(
+        (report.ending.step, report.ending.status.and_then(|s| s.code())),
+        (EndStep::AlreadyEnded, Some(7))
+    );
     assert!(report.flushed || !report.flushed); // nothing was left to say, or it could not be said
 }
 
@@ -176,15 +186,11 @@ fn a_child_leads_a_group_of_its_own_and_takes_its_own_children_along() {
     let _alone = alone();
     let client = Client::builder().patience(brief()).open(odd("grandchild")).expect("starts");
     let pid = pid(&client);
-    let group = |pid: &str| {
-        stat_field(&fs::read_to_string(format!("/proc/{pid}/stat")).expect("alive"), 2)
-    };
+    let group = |pid: &str| stat_field(&fs::read_to_string(format!("/proc/{pid}/stat")).expect("alive"), 2);
     assert_eq!(group(&pid), pid, "a terminal's Ctrl-C reaches this process alone");
     let members = || {
-        let output = Command::new("sh")
-            .args(["-c", "cat /proc/[0-9]*/stat 2>/dev/null"])
-            .output()
-            .expect("sh");
+        let output =
+            Command::new("sh").args(["-c", "cat /proc/[0-9]*/stat 2>/dev/null"]).output().expect("sh");
         let stats = String::from_utf8_lossy(&output.stdout).into_owned();
         stats.lines().filter(|stat| stat_field(stat, 2) == pid && stat_field(stat, 0) != "Z").count()
     };
@@ -201,7 +207,10 @@ fn a_child_gets_the_environment_and_the_directory_it_is_given() {
         let client = Client::builder().open(command).expect("starts");
         let text = client.call_tool("t", ()).expect("answers").text_content();
         let seen: Value = serde_json::from_str(&text).expect("JSON");
-        (serde_json::from_value(seen["env"].clone()).expect("variables"), seen["dir"].as_str().expect("a path").to_owned())
+        (
+            serde_json::from_value(seen["env"].clone()).expect("variables"),
+            seen["dir"].as_str().expect("a path").to_owned(),
+        )
     };
     let role = ["TINYMCP_TEST_PEER"];
     // Whatever else this process has, for example from Cargo, stands for a secret.
@@ -210,12 +219,17 @@ fn a_child_gets_the_environment_and_the_directory_it_is_given() {
         .expect("more than the base");
     let (base, dir) = seen(odd("env"));
     assert!(!base.contains_key(&secret));
-    assert!(base.keys().all(|name| role.contains(&name.as_str()) || Environment::base_names().contains(&name.as_str())), "{base:?}");
+    assert!(
+        base.keys()
+            .all(|name| role.contains(&name.as_str()) || Environment::base_names().contains(&name.as_str())),
+        "{base:?}"
+    );
     assert_eq!(base.get("PATH"), std::env::var("PATH").ok().as_ref());
     assert_eq!(base.get("HOME"), std::env::var("HOME").ok().as_ref());
     assert_eq!(dir, std::env::current_dir().expect("a directory").to_string_lossy());
 
-    let (more, _) = seen(odd("env").env("API_KEY", "k=1 \u{e9}").env("PATH", "/bin:/usr/bin").env_remove("HOME"));
+    let (more, _) =
+        seen(odd("env").env("API_KEY", "k=1 \u{e9}").env("PATH", "/bin:/usr/bin").env_remove("HOME"));
     assert_eq!((more.get("API_KEY").map(String::as_str), more.get("HOME")), (Some("k=1 \u{e9}"), None));
     assert_eq!(more.get("PATH").map(String::as_str), Some("/bin:/usr/bin"));
 

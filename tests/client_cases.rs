@@ -124,7 +124,10 @@ fn arguments_with_line_breaks_travel_on_one_line() {
     assert_eq!(client.call_tool("echo", raw).expect("one message").text_content(), "a\nb  c");
     let options = CallOptions::default().with_meta("x", raw);
     assert!(client.call_tool_with("t", raw, &options).is_ok());
-    assert_eq!(client.call_tool("echo", json!({"text": "\n\r\u{2028}\u{0}"})).expect("one").text_content(), "\n\r\u{2028}\u{0}");
+    assert_eq!(
+        client.call_tool("echo", json!({"text": "\n\r\u{2028}\u{0}"})).expect("one").text_content(),
+        "\n\r\u{2028}\u{0}"
+    );
 }
 
 #[test]
@@ -172,9 +175,12 @@ fn one_malformed_tool_hides_no_other() {
 #[test]
 fn pages_are_followed_to_their_end_and_loops_are_errors() {
     assert_eq!(client("three_pages").list_tools().expect("lists").tools.len(), 4);
-    for (mode, word) in
-        [("cursor_loop", "same"), ("cursor_pair", "odd"), ("empty_cursor", "\"\""), ("endless_pages", "1000 pages")]
-    {
+    for (mode, word) in [
+        ("cursor_loop", "same"),
+        ("cursor_pair", "odd"),
+        ("empty_cursor", "\"\""),
+        ("endless_pages", "1000 pages"),
+    ] {
         let error = client(mode).list_tools().expect_err(mode);
         assert!(matches!(error, Error::Protocol(_)), "{mode}: {error}");
         assert!(error.to_string().contains(word), "{mode}: {error}");
@@ -374,10 +380,7 @@ fn a_panicking_callback_costs_nothing_but_itself() {
     client.call_tool("t", ()).expect("answers");
     client.call_tool("t", ()).expect("answers");
     drop(client);
-    let client = Client::builder()
-        .tap(PanickingTap)
-        .open(odd("unknown_note"))
-        .expect("starts");
+    let client = Client::builder().tap(PanickingTap).open(odd("unknown_note")).expect("starts");
     client.call_tool("t", ()).expect("answers");
     client.call_tool("t", ()).expect("answers");
     drop(rx);
@@ -413,8 +416,7 @@ fn handles_are_inert_after_the_close() {
     told(handle.list_tools().map(drop).expect_err("closed"));
     told(handle.call_tool("t", ()).map(drop).expect_err("closed"));
     assert!(handle.initialize().is_ok(), "what was settled stays known");
-    let error = tools[0]
-        .execute(tinymcp::Arguments::empty(), &tinymcp::Context::detached())
-        .expect_err("closed");
+    let error =
+        tools[0].execute(tinymcp::Arguments::empty(), &tinymcp::Context::detached()).expect_err("closed");
     assert!(error.to_string().contains("closed"), "{error}");
 }

@@ -43,9 +43,15 @@ fn a_command_that_cannot_be_started_is_named() {
     let exe = std::env::current_exe().expect("the test binary");
     let at = |path: &std::path::Path| path.to_string_lossy().into_owned();
     let cases = [
-        (ChildProcess::new("no-such-program-4711", ["--flag"]), vec!["no-such-program-4711 --flag".to_owned()]),
+        (
+            ChildProcess::new("no-such-program-4711", ["--flag"]),
+            vec!["no-such-program-4711 --flag".to_owned()],
+        ),
         (ChildProcess::new(&nowhere, [""; 0]), vec![at(&nowhere)]),
-        (ChildProcess::new(&text_file, ["a b"]), vec![at(&text_file), "\"a b\"".to_owned(), "ermission".to_owned()]),
+        (
+            ChildProcess::new(&text_file, ["a b"]),
+            vec![at(&text_file), "\"a b\"".to_owned(), "ermission".to_owned()],
+        ),
         (ChildProcess::new(&folder, [""; 0]), vec![at(&folder)]),
         (ChildProcess::new(exe, [""; 0]).current_dir(&nowhere), vec![at(&nowhere), "no folder".to_owned()]),
         (ChildProcess::new("a\0b", [""; 0]), vec!["nul byte".to_owned()]),
@@ -62,9 +68,11 @@ fn a_command_that_cannot_be_started_is_named() {
 
 #[test]
 fn a_server_that_exits_at_once_leaves_its_status_and_its_words() {
-    for (mode, code, words) in
-        [("exit_now", 3, "fatal: TOKEN not set"), ("exit_ok", 0, ""), ("init_exit", 4, "cannot open config.toml")]
-    {
+    for (mode, code, words) in [
+        ("exit_now", 3, "fatal: TOKEN not set"),
+        ("exit_ok", 0, ""),
+        ("init_exit", 4, "cannot open config.toml"),
+    ] {
         let error = refused(mode);
         let failure = error.failure().unwrap_or_else(|| panic!("{mode}: {error}"));
         assert!(matches!(error, Error::Closed(_)), "{mode}: {error}");
@@ -89,8 +97,9 @@ fn a_server_that_dies_of_the_probe_is_started_again_without_it() {
 #[test]
 fn a_server_that_is_silent_fails_at_the_connect_timeout() {
     for (mode, words) in [("silent", ""), ("silent_loud", "waiting for the database")] {
-        let timeouts =
-            Timeouts::default().with_connect(Duration::from_millis(600)).with_probe(Duration::from_millis(100));
+        let timeouts = Timeouts::default()
+            .with_connect(Duration::from_millis(600))
+            .with_probe(Duration::from_millis(100));
         let client = Client::builder().timeouts(timeouts).patience(brief()).open(odd(mode)).expect("starts");
         let error = fails_within(Duration::from_secs(5), || client.initialize().map(drop));
         assert!(error.is_timeout(), "{error}");
@@ -115,7 +124,8 @@ fn a_probe_without_an_answer_falls_back_and_nothing_is_cancelled() {
     assert_eq!(methods[..3], ["server/discover", "initialize", "notifications/initialized"]);
     assert!(!methods.iter().any(|method| method == "notifications/cancelled"));
 
-    let slow_probe = Timeouts::default().with_probe(Duration::from_millis(400)).with_call(Duration::from_millis(300));
+    let slow_probe =
+        Timeouts::default().with_probe(Duration::from_millis(400)).with_call(Duration::from_millis(300));
     let client = Client::builder().timeouts(slow_probe).open(odd("mute_discover")).expect("starts");
     assert!(client.call_tool("t", ()).is_ok(), "the handshake took longer than the call may");
     assert!(peers::client("odd_discover").initialize().is_ok());
@@ -141,7 +151,8 @@ fn an_error_to_initialize_reaches_the_user() {
 #[test]
 fn an_unreadable_error_to_initialize_is_no_silence() {
     let timeouts = Timeouts::default().with_connect(Duration::from_secs(2));
-    let client = Client::builder().timeouts(timeouts).patience(brief()).open(odd("init_error_text")).expect("starts");
+    let client =
+        Client::builder().timeouts(timeouts).patience(brief()).open(odd("init_error_text")).expect("starts");
     let error = client.initialize().expect_err("refused");
     assert!(error.to_string().contains("handshake"), "{error}");
     assert!(client.noise() > 0 || error.peer_error().is_some(), "{error}");
@@ -172,7 +183,8 @@ fn versions_are_taken_or_refused_by_name() {
 #[test]
 fn the_application_may_cap_the_versions() {
     let offer = |versions: &[ProtocolVersion], mode: &str| {
-        let client = Client::builder().versions(versions.to_vec()).patience(brief()).open(odd(mode)).expect("starts");
+        let client =
+            Client::builder().versions(versions.to_vec()).patience(brief()).open(odd(mode)).expect("starts");
         client.initialize().map(|identity| identity.version.clone())
     };
     use ProtocolVersion as V;
@@ -182,7 +194,10 @@ fn the_application_may_cap_the_versions() {
     let error = offer(&[V::V2025_11_25, V::V2025_03_26], "ok").expect_err("not offered");
     assert!(error.to_string().contains("2025-06-18"), "{error}");
     let error = offer(&[V::V2026_07_28], "ok").expect_err("Modern only");
-    assert!(error.to_string().contains("2026-07-28") && error.to_string().contains("--exact child"), "{error}");
+    assert!(
+        error.to_string().contains("2026-07-28") && error.to_string().contains("--exact child"),
+        "{error}"
+    );
     let error = offer(&[V::V2026_07_28], "future_only").expect_err("Modern only");
     assert!(error.to_string().contains("2031-01-01"), "{error}");
     assert!(Client::builder().versions([]).open(odd("ok")).is_err());

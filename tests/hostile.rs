@@ -34,7 +34,8 @@ fn a_server_that_does_not_read_costs_its_caller_the_timeout_and_nobody_else() {
     let start = Instant::now();
     // Every caller gets its timeout, also those whose frame waits behind another's.
     let errors: Vec<Error> = std::thread::scope(|scope| {
-        let calls: Vec<_> = (0..4).map(|_| scope.spawn(|| stuck.call_tool("t", &big).expect_err("stuck"))).collect();
+        let calls: Vec<_> =
+            (0..4).map(|_| scope.spawn(|| stuck.call_tool("t", &big).expect_err("stuck"))).collect();
         for _ in 0..20 {
             other.call_tool("t", ()).expect("others are not affected");
         }
@@ -93,7 +94,10 @@ fn a_server_that_floods_does_not_keep_answers_away() {
     }
     client.call_tool("t", ()).expect("answers"); // from here on it floods
     for _ in 0..20 {
-        assert_eq!(client.call_tool("echo", json!({"text": "through"})).expect("answers").text_content(), "through");
+        assert_eq!(
+            client.call_tool("echo", json!({"text": "through"})).expect("answers").text_content(),
+            "through"
+        );
     }
     client.ping().expect("answers");
     assert!(start.elapsed() < LONG);

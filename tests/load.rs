@@ -21,7 +21,8 @@ const THREADS: usize = 32;
 const CALLS: usize = 1000;
 
 /// 1 B to 100 kB, mostly small: JSON takes its time in a debug build.
-const SIZES: [usize; 20] = [1, 2, 3, 7, 10, 20, 30, 50, 70, 100, 120, 150, 200, 300, 500, 700, 1000, 1500, 4000, 0];
+const SIZES: [usize; 20] =
+    [1, 2, 3, 7, 10, 20, 30, 50, 70, 100, 120, 150, 200, 300, 500, 700, 1000, 1500, 4000, 0];
 
 fn size(thread: usize, call: usize) -> usize {
     match SIZES[call % SIZES.len()] {
@@ -101,7 +102,8 @@ fn one_thread_keeps_many_calls_open_and_cancels_some() {
         assert_eq!(handle.wait().expect("answers").text_content(), sent);
     }
     // Nothing is left running on the server.
-    let counted: Value = client.call_tool("run", ()).expect("answers").structured_as().expect("JSON").unwrap_or(json!(1));
+    let counted: Value =
+        client.call_tool("run", ()).expect("answers").structured_as().expect("JSON").unwrap_or(json!(1));
     assert_eq!(counted.get("result").unwrap_or(&counted), &json!(1));
     client.close().expect("closes");
 }

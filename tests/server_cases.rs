@@ -21,7 +21,12 @@ fn code(answer: &Value) -> i64 {
 #[test]
 fn piped_input_is_answered_in_full_before_the_exit() {
     let mut raw = Raw::new("");
-    let lines = [INIT, INITIALIZED, &call(1, "wait", json!({"ms": 300})), &call("b", "echo", json!({"message": "m"}))];
+    let lines = [
+        INIT,
+        INITIALIZED,
+        &call(1, "wait", json!({"ms": 300})),
+        &call("b", "echo", json!({"message": "m"})),
+    ];
     raw.send_bytes((lines.join("\n") + "\n" + &request(2, "tools/list")).as_bytes()); // the last line has no end
     let (answers, status, _) = raw.finish();
     let mut ids: Vec<_> = answers.iter().map(|answer| answer["id"].to_string()).collect();
@@ -119,15 +124,24 @@ fn a_bad_line_is_that_lines_error() {
 #[test]
 fn ids_come_back_as_they_came() {
     let mut raw = Raw::new("");
-    let ids =
-        ["0", "-1", "9223372036854775807", "-9223372036854775808", r#""""#, r#""1""#, r#""\u00e9\"\n""#, r#""a b""#];
+    let ids = [
+        "0",
+        "-1",
+        "9223372036854775807",
+        "-9223372036854775808",
+        r#""""#,
+        r#""1""#,
+        r#""\u00e9\"\n""#,
+        r#""a b""#,
+    ];
     for id in ids {
         let answer = raw.ask(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#));
         assert_eq!(answer["id"], serde_json::from_str::<Value>(id).expect("JSON"));
         assert_eq!(answer["result"], json!({}));
     }
     // Members in any order, unknown ones, parameters of no use.
-    let answer = raw.ask(r#"{"x":{"y":[1]},"params":{"_meta":{"a":1}},"method":"ping","id":3,"jsonrpc":"2.0"}"#);
+    let answer =
+        raw.ask(r#"{"x":{"y":[1]},"params":{"_meta":{"a":1}},"method":"ping","id":3,"jsonrpc":"2.0"}"#);
     assert_eq!(answer["result"], json!({}));
 }
 
@@ -191,7 +205,8 @@ fn versions_are_negotiated_and_never_an_error() {
     let capped = "versions=2025-03-26+2024-11-05";
     assert_eq!(ask(capped, json!("2025-11-25")).as_deref(), Some("2025-03-26"));
     assert_eq!(ask(capped, json!("2024-11-05")).as_deref(), Some("2024-11-05"));
-    for params in [json!({}), json!({"capabilities": null, "clientInfo": null}), json!({"clientInfo": "me"})] {
+    for params in [json!({}), json!({"capabilities": null, "clientInfo": null}), json!({"clientInfo": "me"})]
+    {
         let line = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}).to_string();
         assert_eq!(Raw::new("").ask(&line)["result"]["protocolVersion"], "2025-11-25", "{line}");
     }
@@ -236,7 +251,9 @@ fn batches_are_of_one_revision_alone() {
     let mut raw = Raw::new("");
     raw.ask(&init("2025-03-26"));
     let answers = raw.ask(&batch);
-    let of = |id: Value| answers.as_array().expect("a batch").iter().find(|a| a.get("id") == Some(&id)).expect("one");
+    let of = |id: Value| {
+        answers.as_array().expect("a batch").iter().find(|a| a.get("id") == Some(&id)).expect("one")
+    };
     assert_eq!(answers.as_array().map(Vec::len), Some(5), "{answers}");
     assert_eq!(of(json!(1))["result"], json!({}));
     assert_eq!(text(of(json!(2))), "m");
@@ -346,9 +363,10 @@ fn a_panic_is_that_calls_failure() {
 #[test]
 fn bad_arguments_are_for_the_model_and_unknown_tools_are_not() {
     let mut raw = Raw::initialized("");
-    for (id, arguments) in [json!({}), json!({"message": 5}), json!({"message": null}), json!({"message": [1]})]
-        .into_iter()
-        .enumerate()
+    for (id, arguments) in
+        [json!({}), json!({"message": 5}), json!({"message": null}), json!({"message": [1]})]
+            .into_iter()
+            .enumerate()
     {
         let answer = raw.ask(&call(id, "echo", arguments));
         assert_eq!(answer["result"]["isError"], true, "{answer}");
@@ -386,7 +404,10 @@ fn progress_precedes_its_answer_and_nothing_follows_it() {
         for n in 1..=20 {
             let report = raw.next();
             assert_eq!(report["method"], "notifications/progress");
-            assert_eq!((&report["params"]["progressToken"], &report["params"]["progress"]), (&token, &json!(f64::from(n))));
+            assert_eq!(
+                (&report["params"]["progressToken"], &report["params"]["progress"]),
+                (&token, &json!(f64::from(n)))
+            );
         }
         // The reports of the thread the call left behind may precede the answer, too.
         loop {
@@ -446,7 +467,8 @@ fn pages_hold_every_tool_once_and_bad_cursors_are_refused() {
     unique.dedup();
     assert!(names.len() > 12 && unique == names, "{names:?}");
     for cursor in [json!("x"), json!(""), json!(5)] {
-        let line = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"cursor": cursor}}).to_string();
+        let line = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"cursor": cursor}})
+            .to_string();
         assert_eq!(code(&raw.ask(&line)), -32602, "{line}");
     }
 }

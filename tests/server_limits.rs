@@ -182,8 +182,12 @@ fn deep_nesting_is_an_error_and_no_stack_overflow() {
         let deep = format!("{}{inner}{}", open.repeat(200_000), close.repeat(200_000));
         for line in [
             format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"a":{deep}}}}}"#),
-            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"echo","arguments":{{"message":{deep}}}}}}}"#),
-            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"echo","arguments":{deep}}}}}"#),
+            format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"echo","arguments":{{"message":{deep}}}}}}}"#
+            ),
+            format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"echo","arguments":{deep}}}}}"#
+            ),
             format!(r#"{{"jsonrpc":"2.0","id":{deep},"method":"ping"}}"#),
             deep.clone(),
         ] {
@@ -219,7 +223,8 @@ fn a_call_that_turns_out_long_is_answered_without_a_further_push() {
     let quick: String = (1..=400).map(|id| call(id, "mood", json!({"ms": 0})) + "\n").collect();
     for round in 0..5 {
         raw.send_bytes(quick.as_bytes());
-        let last = [call("slow", "mood", json!({"ms": 60})), request("behind", "ping"), String::new()].join("\n");
+        let last =
+            [call("slow", "mood", json!({"ms": 60})), request("behind", "ping"), String::new()].join("\n");
         raw.send_bytes(last.as_bytes());
         (1..=400).for_each(|id| assert_eq!(text(&raw.answer(id)), "fine"));
         raw.answer("behind");

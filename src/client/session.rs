@@ -179,7 +179,13 @@ impl Session {
         self.failure_of(phase, peer, after, has_ended)
     }
 
-    fn failure_of(&self, phase: Phase, peer: Option<&Peer>, after: Duration, has_ended: bool) -> Box<Failure> {
+    fn failure_of(
+        &self,
+        phase: Phase,
+        peer: Option<&Peer>,
+        after: Duration,
+        has_ended: bool,
+    ) -> Box<Failure> {
         let link = peer.map(Peer::link);
         let detail = if self.is_closed.load(Ordering::SeqCst) {
             Some("closed by this client".to_owned())

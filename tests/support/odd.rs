@@ -64,7 +64,9 @@ pub(crate) fn serve(mode: &str) -> ! {
             sleep_for_ever();
         }
         "stderr_init" => stderr(&("x".repeat(300_000) + "\n")),
-        "banner" => raw(b"Starting server...\n\x1b[2mINFO\x1b[0m ready\n\n[]\n[1,2]\n5\n\"quoted\"\nnull\n{}\n\xff\xfe\n"),
+        "banner" => raw(
+            b"Starting server...\n\x1b[2mINFO\x1b[0m ready\n\n[]\n[1,2]\n5\n\"quoted\"\nnull\n{}\n\xff\xfe\n",
+        ),
         "content_length" => raw(b"Content-Length: 2\r\n\r\n{}\n"),
         "grandchild" | "exit_mid_grandchild" => grandchild("sleep", &["600"]),
         "runaway" => grandchild("setsid", &["sleep", "3"]),
@@ -137,7 +139,8 @@ fn initialize(mode: &str, id: &Value, message: &Value, tool: &Value, pages: &mut
     match mode {
         "init_error" => {
             stderr("the token is from yesterday\n");
-            let error = json!({"code": -32001, "message": "session token expired", "data": {"hint": "log in"}});
+            let error =
+                json!({"code": -32001, "message": "session token expired", "data": {"hint": "log in"}});
             return send(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
         }
         "init_error_text" => {
@@ -227,7 +230,8 @@ fn call(mode: &str, message: &Value) {
             raw(b"\n");
         }
         "surrogate" => {
-            let line = r#"{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"cut \ud83d"}]}}"#;
+            let line =
+                r#"{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"cut \ud83d"}]}}"#;
             return raw((line.replace("ID", &id.to_string()) + "\n").as_bytes());
         }
         "id_string" => return result(&json!(id.to_string()), text("a string")),
@@ -297,7 +301,9 @@ fn call(mode: &str, message: &Value) {
         }
         "sampling" => {
             let params = json!({"messages": [], "maxTokens": 1});
-            send(&json!({"jsonrpc": "2.0", "id": "s1", "method": "sampling/createMessage", "params": params}));
+            send(
+                &json!({"jsonrpc": "2.0", "id": "s1", "method": "sampling/createMessage", "params": params}),
+            );
             let answered = ANSWERED.0.lock().expect("not poisoned");
             let wait = Duration::from_secs(20);
             let (answered, _) =
@@ -327,7 +333,10 @@ fn call(mode: &str, message: &Value) {
         "no_jsonrpc" => return send(&json!({"id": id, "result": text("ok")})),
         "content_null" => return result(id, json!({"content": null, "isError": null})),
         "content_odd" => {
-            return result(id, json!({"content": [{"type": "hologram", "x": 1}, {"type": "text", "text": "t"}]}));
+            return result(
+                id,
+                json!({"content": [{"type": "hologram", "x": 1}, {"type": "text", "text": "t"}]}),
+            );
         }
         "result_string" => return result(id, json!("just text")),
         "env" => {
