@@ -35,7 +35,7 @@ enum Next {
 
 fn kind(error: &Error) -> &'static str {
     match error {
-        Error::Peer(_) => "Peer",
+        Error::Peer(_) | Error::Refused { .. } => "Peer",
         Error::Unsupported(_) => "Unsupported",
         Error::Closed(_) => "Closed",
         Error::Timeout(_) => "Timeout",
