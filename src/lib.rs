@@ -121,6 +121,8 @@ pub mod server;
 
 pub mod client;
 
+pub mod testing;
+
 pub mod logging;
 
 pub mod guide;

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::{Call, Ground, Request, Shared};
+use super::{Call, Ground, NotSent, Request, Shared};
 use crate::json::Json;
 use crate::jsonrpc::{BadFrame, ErrorObject, Incoming, RequestId, begin_result, split_batch, write_error};
 use crate::sync::Refused;
@@ -34,8 +34,8 @@ impl Shared {
                     let error = ErrorObject::invalid_request("initialize cannot be part of a batch");
                     answers.push(error_answer(Some(&id), &error));
                 }
-                Ok(Incoming::Request { id, method, .. })
-                    if method == "ping" && !self.in_flight.is_open(&id) =>
+                Ok(Incoming::Request { id, method, params })
+                    if method == "ping" && !self.role.is_modern(params) && !self.in_flight.is_open(&id) =>
                 {
                     answers.push(pong(&id));
                 }
@@ -55,13 +55,23 @@ impl Shared {
                 }
             }
         }
-        if !items.is_empty() || !answers.is_empty() {
-            self.serve_batch(items, answers);
+        if items.is_empty() {
+            return self.answer_batch(&answers, |frame| self.outbox.push_waiting(frame));
+        }
+        self.serve_batch(items, answers);
+    }
+
+    /// Sends the answers of a batch, if there are any, and if this connection carries answers of ours.
+    fn answer_batch(&self, answers: &[Vec<u8>], send: impl FnOnce(&[u8]) -> Result<(), NotSent>) {
+        if !answers.is_empty() && self.role.may_respond() {
+            let frame = [b"[", answers.join(&b',').as_slice(), b"]\n"].concat();
+            self.sent(send(&frame));
         }
     }
 
-    fn serve_batch(self: &Arc<Self>, items: Vec<Item>, mut answers: Vec<Vec<u8>>) {
+    fn serve_batch(self: &Arc<Self>, items: Vec<Item>, given: Vec<Vec<u8>>) {
         let shared = Arc::clone(self);
+        let mut answers = given.clone();
         let calls: Vec<_> = items.iter().map(|item| Arc::clone(&item.call)).collect();
         let accepted = self.pool.execute(move |_| {
             for item in &items {
@@ -73,13 +83,11 @@ impl Shared {
                     answers.push(answer);
                 }
             }
-            if !answers.is_empty() {
-                let frame = [b"[", answers.join(&b',').as_slice(), b"]\n"].concat();
-                shared.sent(shared.outbox.send(&frame));
-            }
+            shared.answer_batch(&answers, |frame| shared.outbox.send(frame));
             items.iter().for_each(|_| shared.in_flight.end());
         });
         if let Err(refused) = accepted {
+            self.answer_batch(&given, |frame| self.outbox.push_waiting(frame));
             for call in calls {
                 self.answer_refused(&call, &refused);
             }

@@ -14,6 +14,8 @@
 
 mod batch;
 mod call;
+#[cfg(all(test, shuttle))]
+mod model;
 mod outbox;
 mod pending;
 mod reader;

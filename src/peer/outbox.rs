@@ -160,12 +160,15 @@ impl Outbox {
         }
     }
 
-    /// Has what waits written by the writer thread. Never waits, unless no such thread can be started.
+    /// Has what waits written by the writer thread. Waits only if no such thread can be started.
     pub(crate) fn nudge(self: &Arc<Self>) {
         let mut state = self.lock();
-        let is_called = state.waiting.is_empty() || state.writer.is_none() || self.call_thread(&mut state);
-        drop(state);
-        if !is_called {
+        if state.waiting.is_empty() || state.writer.is_none() {
+            return;
+        }
+        if let Err(e) = self.call_thread(&mut state) {
+            log::warn!("no writer thread, reading waits for writing: {e}");
+            drop(state);
             self.flush();
         }
     }
@@ -211,12 +214,10 @@ impl Outbox {
         let mut batch;
         let mut frames = frames;
         let mut outcome = Err(());
-        let mut may_wait = self.writing == Writing::Direct;
         loop {
-            let written = if may_wait {
-                writer.write_frames(frames).map(|()| frames.len())
-            } else {
-                writer.write_some(frames).map(Option::unwrap_or_default)
+            let written = match self.writing {
+                Writing::Direct => writer.write_frames(frames).map(|()| frames.len()),
+                Writing::Threaded => writer.write_some(frames).map(Option::unwrap_or_default),
             };
             let mut state = self.lock();
             match written {
@@ -229,11 +230,12 @@ impl Outbox {
                     if self.is_over(&mut state) {
                         return Ok(());
                     }
-                    if self.call_thread(&mut state) {
-                        state.writer = Some(writer);
-                        return Ok(());
+                    state.writer = Some(writer);
+                    if let Err(e) = self.call_thread(&mut state) {
+                        self.fail(&mut state, &e);
+                        state.writer = None;
                     }
-                    may_wait = true;
+                    return Ok(());
                 }
                 Ok(_) => outcome = Ok(()),
             }
@@ -274,21 +276,14 @@ impl Outbox {
         self.signal(state);
     }
 
-    /// `false`: there is no such thread and can be none now. Whoever asks then writes, and perhaps waits, rather than lose
-    /// what was accepted.
-    fn call_thread(self: &Arc<Self>, state: &mut State) -> bool {
+    fn call_thread(self: &Arc<Self>, state: &mut State) -> io::Result<()> {
         if state.thread == WriterThread::NotStarted {
             let outbox = Arc::clone(self);
-            let spawned =
-                std::thread::Builder::new().name("mcp-writer".into()).spawn(move || outbox.run_thread());
-            if let Err(e) = spawned {
-                log::warn!("no thread to write on: {e}");
-                return false;
-            }
+            std::thread::Builder::new().name("mcp-writer".into()).spawn(move || outbox.run_thread())?;
         }
         state.thread = WriterThread::Called;
         self.called.notify_one();
-        true
+        Ok(())
     }
 
     fn run_thread(self: Arc<Self>) {

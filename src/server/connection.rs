@@ -100,7 +100,8 @@ impl Outlet for Nowhere {
 
 impl Role for Connection {
     fn is_quick(&self, method: &str) -> bool {
-        method != "tools/call"
+        // Tools describe themselves, which is their authors' code as much as a call is.
+        !matches!(method, "tools/call" | "tools/list")
     }
 
     fn serve(

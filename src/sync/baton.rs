@@ -6,7 +6,8 @@
 //! call is over its runner *reclaims* the role, or learns that it has been taken.
 //!
 //! **Invariants:** at any time exactly one thread holds the role or has lent it; a loan is only ever open while a
-//! stand-by ticks (or is about to find out that it must). Proved by `tests/model.rs` under shuttle.
+//! stand-by ticks (or is about to find out that it must). Proved by `model.rs` under shuttle, for sequentially consistent
+//! executions; so every access that the proof needs is `SeqCst`.
 
 use super::primitive::{AtomicBool, AtomicU64, Ordering};
 

@@ -6,6 +6,8 @@
 mod baton;
 mod cancel;
 mod deadline;
+#[cfg(all(test, shuttle))]
+mod model;
 mod pool;
 mod primitive;
 

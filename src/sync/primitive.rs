@@ -1,11 +1,11 @@
 //! The primitives that the model checker swaps for its own.
 
-#[cfg(shuttle)]
+#[cfg(all(test, shuttle))]
 pub(crate) use shuttle::sync::{
     Mutex, MutexGuard,
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
-#[cfg(not(shuttle))]
+#[cfg(not(all(test, shuttle)))]
 pub(crate) use std::sync::{
     Mutex, MutexGuard,
     atomic::{AtomicBool, AtomicU64, Ordering},

@@ -26,6 +26,13 @@ pub fn memory_pair() -> (MemoryTransport, MemoryTransport) {
     (end(from_b, to_b), end(from_a, to_a))
 }
 
+impl MemoryTransport {
+    /// The bare channels, frames without line ends: for whoever plays a peer by hand.
+    pub(crate) fn into_channels(self) -> (Receiver<Vec<u8>>, Sender<Vec<u8>>) {
+        (self.incoming, self.outgoing)
+    }
+}
+
 impl Transport for MemoryTransport {
     fn open(self: Box<Self>, options: &OpenOptions) -> io::Result<Connection> {
         let (stop, stopped) = self.stop;

@@ -4,7 +4,7 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jsonschema::Validator;
@@ -29,8 +29,12 @@ fn definitions_key(version: &ProtocolVersion) -> &'static str {
     if *version < ProtocolVersion::V2025_11_25 { "definitions" } else { "$defs" }
 }
 
-fn definitions(version: &ProtocolVersion) -> Value {
-    schema(version)[definitions_key(version)].take()
+/// Read once a revision: every frame asks.
+fn definitions(version: &ProtocolVersion) -> Arc<Value> {
+    static DEFINITIONS: Mutex<BTreeMap<String, Arc<Value>>> = Mutex::new(BTreeMap::new());
+    let mut definitions = DEFINITIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    let read = || Arc::new(schema(version)[definitions_key(version)].take());
+    Arc::clone(definitions.entry(version.to_string()).or_insert_with(read))
 }
 
 fn validator(version: &ProtocolVersion, definition: &str) -> Arc<Validator> {
