@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tinymcp::client::CallOptions;
 use tinymcp::json::Json;
+use tinymcp::transport::ChildProcess;
 use tinymcp::{Client, ClientHandle, ProtocolVersion};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -31,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let program = server.first().ok_or("a SERVER is missing")?;
 
     let start = Instant::now();
-    let client = Client::builder().versions([version]).connect(program, &server[1..])?;
+    let client = Client::builder().versions([version]).open(ChildProcess::new(program, &server[1..]))?;
     client.initialize()?;
     let startup = start.elapsed();
 
