@@ -1,1 +1,2 @@
+//! Latency and throughput beside the physical floor.
 fn main() {}

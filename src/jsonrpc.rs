@@ -1,7 +1,7 @@
 //! JSON-RPC 2.0: messages, ids, errors, and their text.
 //!
 //! A message is told by which members it has, never by trying one type after another; parameters and
-//! results stay text until the method is known. [`Incoming`] borrows from the frame it was read from and is
+//! results stay text until the method is known. `Incoming` borrows from the frame it was read from and is
 //! what the engine works with; [`Message`] owns its text and is what applications hold.
 //!
 //! **Invariant:** knows no method name and no MCP type.

@@ -1,4 +1,94 @@
-//! The Model Context Protocol for synchronous Rust.
+//! The Model Context Protocol (MCP) for synchronous Rust: clients and servers on plain threads, without an async runtime.
+//!
+//! MCP connects language models with tools: a *server* offers tools, and a *client*, usually inside an agent, finds and
+//! calls them. They exchange JSON-RPC messages, most often over the stdin and stdout of a server that the client starts.
+//!
+//! # A server
+//!
+//! Types give the schema, doc comments the descriptions:
+//!
+//! ```no_run
+//! use tinymcp::{Server, ToolError, ToolRegistry, tool};
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let divide = tool! {
+//!         /// Divide two numbers
+//!         fn divide(
+//!             dividend: f64,
+//!             /// Anything but zero
+//!             divisor: f64 = 2.0,
+//!         ) -> Result<f64, ToolError> {
+//!             if divisor == 0.0 { return Err(ToolError::new("divisor: must not be zero")); }
+//!             Ok(dividend / divisor)
+//!         }
+//!     };
+//!     let tools = ToolRegistry::new().with(divide)?;
+//!     Server::builder("calculator", "1.0.0").tools(tools).build()?.start()?; // until stdin ends
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # A client
+//!
+//! ```no_run
+//! use serde_json::json;
+//! use tinymcp::{Client, Tool};
+//!
+//! fn main() -> tinymcp::Result<()> {
+//!     let client = Client::connect("target/debug/calculator", [""; 0])?;
+//!     for tool in client.discover_tools()? {
+//!         println!("{}: {}", tool.name(), tool.description());
+//!     }
+//!     let result = client.call_tool("divide", json!({"dividend": 84}))?;
+//!     println!("{}", result.text_content());
+//!     client.close().map(drop)
+//! }
+//! ```
+//!
+//! # Where things are
+//!
+//! | | |
+//! |---|---|
+//! | [`server`] | [`Server`]: serves a registry of tools, over stdio or any [`transport`] |
+//! | [`client`] | [`Client`] owns a connection; [`ClientHandle`] is shared by threads; [`RemoteTool`] is a server's tool |
+//! | [`tool`](mod@tool) | [`tool!`](macro@tool), [`Tool`], [`ToolRegistry`] (local and remote tools alike), [`Arguments`], [`ToolError`] |
+//! | [`Context`] | what a tool sees of its call: cancellation, progress, who calls |
+//! | [`transport`] | child processes, stdio, sockets, memory; [`Tap`](transport::Tap) sees every frame |
+//! | [`protocol`], [`method`], [`jsonrpc`] | the messages, the table of methods, JSON-RPC |
+//! | [`json`] | JSON kept as its text, and read leniently |
+//! | [`logging`] | a logger for server binaries; which level means what |
+//! | [`guide`] | revisions, threads, limits, errors, and what authors of tools should know |
+//!
+//! ```text
+//!  your code ─▶ Client ─▶ peer ═ transport ══════ transport ═ peer ─▶ Server ─▶ ToolRegistry ─▶ your tools
+//!               (era, calls) (who waits for which id)                 (era, results)
+//! ```
+//!
+//! `peer` is the engine that both sides share: one thread reads and hands each answer to the thread that waits for its
+//! id; tools run on a pool. It knows JSON-RPC and nothing of MCP. Which era a message is of is decided in one place by pure
+//! functions, so that one handler serves every revision from 2024-11-05 to 2026-07-28.
+//!
+//! For tests, a client and a server in one process:
+//!
+//! ```
+//! use tinymcp::transport::memory_pair;
+//! use tinymcp::{Client, Server, ToolRegistry, tool};
+//!
+//! let echo = tool! { fn echo(text: String) -> String { text } };
+//! let server = Server::builder("test", "1").tools(ToolRegistry::new().with(echo)?).build()?;
+//! let (ours, theirs) = memory_pair();
+//! let serving = std::thread::spawn(move || server.serve(theirs));
+//!
+//! let client = Client::builder().open(ours)?;
+//! assert_eq!(client.call_tool("echo", serde_json::json!({"text": "hi"}))?.text_content(), "hi");
+//! client.close()?;
+//! serving.join().expect("no panic")?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Features
+//!
+//! - `schemars` (off by default): `FnTool::typed` takes any type that derives `JsonSchema` as a tool's arguments.
 
 // So that the crate's macros name it the same way inside and outside.
 extern crate self as tinymcp;
@@ -33,6 +123,10 @@ pub mod client;
 
 pub mod testing;
 
+pub mod logging;
+
+pub mod guide;
+
 pub use client::{Client, ClientHandle, RemoteTool};
 pub use context::Context;
 pub use error::{Error, Failure, Phase, Result};
@@ -43,6 +137,11 @@ pub use protocol::version::ProtocolVersion;
 pub use server::{Server, ServerHandle};
 pub use sync::CancelToken;
 pub use tool::{Arguments, FnTool, Tool, ToolError, ToolRegistry};
+
+/// The examples of the README are compiled as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 /// What the macros expand to. Not part of the public API.
 #[doc(hidden)]

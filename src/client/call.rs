@@ -258,7 +258,7 @@ pub(super) fn arguments(arguments: impl Serialize) -> Result<Json> {
     let json = Json::new(&arguments).map_err(|e| Error::InvalidUse(format!("arguments are no JSON: {e}")))?;
     match json.as_str().as_bytes().first() {
         Some(b'{') => Ok(json),
-        _ if json.as_str() == "null" => Ok(Json::from(serde_json::json!({}))),
+        _ if json.as_str() == "null" => Ok(Json::empty_object()),
         _ => Err(Error::InvalidUse(format!("arguments must be a JSON object, not {:.40}", json.as_str()))),
     }
 }

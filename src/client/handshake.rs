@@ -25,7 +25,7 @@ use crate::sync::Deadline;
 
 /// What the probe said.
 enum Probed {
-    Modern(ServerIdentity),
+    Modern(Box<ServerIdentity>),
     /// The server speaks only the handshake, as far as one can tell; why.
     Legacy(String),
     /// The child died of the probe.
@@ -35,7 +35,8 @@ enum Probed {
 pub(super) fn settle(session: &Session) -> Result<Settled> {
     let peer = session.peer()?;
     let legacy = session.offered.legacy();
-    let handshake = Handshake { session, deadline: Deadline::after(session.config.timeouts.connect) };
+    let deadline = Deadline::after(session.config.timeouts.connect);
+    let handshake = Handshake { session, start: Instant::now(), deadline };
     let preferred = session.offered.latest();
     let probed = if preferred.is_modern() {
         handshake.probe(&peer, preferred)?
@@ -43,7 +44,7 @@ pub(super) fn settle(session: &Session) -> Result<Settled> {
         Probed::Legacy("no Modern revision is offered".to_owned())
     };
     match (probed, legacy) {
-        (Probed::Modern(identity), _) => Ok(Settled::new(identity, peer, &session.config)),
+        (Probed::Modern(identity), _) => Ok(Settled::new(*identity, peer, &session.config)),
         (Probed::Legacy(why), None) => Err(Error::Unsupported(format!(
             "the server speaks none of {}: {why}",
             listed(session.offered.newest_first())
@@ -62,6 +63,8 @@ pub(super) fn settle(session: &Session) -> Result<Settled> {
 
 struct Handshake<'a> {
     session: &'a Session,
+    /// Of all of it, the probe included: that is the time the caller waited.
+    start: Instant,
     /// For all of it.
     deadline: Deadline,
 }
@@ -95,7 +98,9 @@ impl Handshake<'_> {
 
     fn settle_on(&self, discovered: DiscoverResult) -> Result<Probed> {
         match choose(&discovered.supported_versions, &self.session.offered) {
-            Some(version) if version.is_modern() => Ok(Probed::Modern(identity(version, discovered))),
+            Some(version) if version.is_modern() => {
+                Ok(Probed::Modern(Box::new(identity(version, discovered))))
+            }
             common => self.without_modern(common, &discovered.supported_versions),
         }
     }
@@ -162,7 +167,8 @@ impl Handshake<'_> {
             Waited::Answer(Ok(result)) => result,
             Waited::Answer(Err(error)) => return Err(Error::Peer(error)),
             // spec: 2025-11-25 basic/utilities/cancellation (initialize MUST NOT be cancelled)
-            Waited::TimedOut(after) => {
+            Waited::TimedOut(_) => {
+                let after = self.start.elapsed();
                 return Err(Error::Timeout(self.session.failure(Phase::Handshake, Some(peer), after)));
             }
             Waited::Cancelled(reason) => return Err(Error::Cancelled(reason)),

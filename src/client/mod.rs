@@ -3,7 +3,7 @@
 //! [`Client`] owns the connection; its drop, or [`Client::close`], ends it. A [`ClientHandle`] does everything else, can be
 //! cloned into any thread, and is inert once the owner has closed.
 //!
-//! **Invariants:** the era is settled once and is asked in one place, [`Session`]; user callbacks never run on the reading
+//! **Invariants:** the era is settled once and is asked in one place, `Session`; user callbacks never run on the reading
 //! thread.
 
 mod builder;
@@ -56,7 +56,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Starts `program` with `args` as a server. The protocol is settled by [`initialize`](ClientHandle::initialize), or else
+    /// Starts `program` with `args` as a server; without arguments they are `[""; 0]`. The protocol is settled by [`initialize`](ClientHandle::initialize), or else
     /// by the first use.
     ///
     /// # Errors

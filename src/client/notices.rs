@@ -14,11 +14,15 @@ use crate::json::Json;
 /// So many notifications may wait for a callback that is slow.
 const QUEUE: usize = 256;
 
+type OnToolsChanged = dyn Fn(&ClientHandle) + Send + Sync;
+
+type OnOther = dyn Fn(&str, Option<&Json>) + Send + Sync;
+
 /// The callbacks.
 #[derive(Clone, Default)]
 pub(super) struct Notices {
-    pub(super) on_tools_changed: Option<Arc<dyn Fn(&ClientHandle) + Send + Sync>>,
-    pub(super) on_other: Option<Arc<dyn Fn(&str, Option<&Json>) + Send + Sync>>,
+    pub(super) on_tools_changed: Option<Arc<OnToolsChanged>>,
+    pub(super) on_other: Option<Arc<OnOther>>,
 }
 
 /// Queues notifications for the thread `mcp-notices`, which the first one starts. Bound: [`QUEUE`]. End: the

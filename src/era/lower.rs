@@ -225,7 +225,7 @@ fn without_boolean_properties(schema: &Json) -> Option<Json> {
         .iter()
         .map(|(name, json)| {
             let json = match json.as_str() {
-                "true" => Json::from(serde_json::json!({})),
+                "true" => Json::empty_object(),
                 "false" => Json::from(serde_json::json!({ "not": {} })),
                 _ => json.clone(),
             };

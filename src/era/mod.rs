@@ -15,8 +15,8 @@ pub(crate) use negotiate::{Offered, choose, negotiate};
 pub(crate) use resolve::{ModernMeta, RequestMeta, resolve, unsupported_version};
 pub(crate) use stamp::{RequestStamp, Stamp};
 
-#[cfg(test)]
+#[cfg(all(test, feature = "_schema-tests"))]
 #[path = "../../tests/support/schema.rs"]
 mod schema;
-#[cfg(test)]
+#[cfg(all(test, feature = "_schema-tests"))]
 mod tests;

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::Offered;
@@ -127,17 +126,21 @@ pub(crate) fn unsupported_version(requested: &ProtocolVersion, offered: &Offered
     // spec: 2026-07-28 schema#unsupportedprotocolversionerror
     // A Legacy revision may be offered, but not to a request that names it in `_meta`: then it is left out.
     let supported: Vec<_> = offered.newest_first().filter(|version| *version != requested).collect();
+    let mut data = Object::new();
+    data.insert("supported", &supported);
+    data.insert("requested", requested);
     let names = supported.iter().map(|version| version.as_str()).collect::<Vec<_>>().join(", ");
     ErrorObject::new(
         ErrorCode::UNSUPPORTED_PROTOCOL_VERSION,
         format!("unsupported protocol version: {requested}, supported: {names}"),
     )
-    .with_data(json!({ "supported": supported, "requested": requested }))
+    .with_data(data)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     const VERSION: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
     const CAPABILITIES: &str = r#""io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}"#;

@@ -166,7 +166,7 @@ impl Object {
         let name = name.into();
         let json = Json::new(value).unwrap_or_else(|e| {
             log::warn!("member {name} cannot be JSON and is sent as null: {e}");
-            Json::from(serde_json::Value::Null)
+            Json::null()
         });
         self.0.insert(name, json);
     }
@@ -222,5 +222,12 @@ impl<'de> Deserialize<'de> for Object {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json = Json::deserialize(deserializer)?;
         Self::from_json(json.as_raw()).map_err(D::Error::custom)
+    }
+}
+
+impl From<Object> for Json {
+    fn from(object: Object) -> Self {
+        // Names are strings and values are JSON already.
+        Self::new(&object).expect("an object serializes")
     }
 }

@@ -259,7 +259,6 @@ impl<T: FromJson, S: BuildHasher + Default> FromJson for HashMap<String, T, S> {
     }
 }
 
-#[expect(clippy::type_complexity, reason = "the one shape both maps collect")]
 fn entries<T: FromJson>(
     raw: &RawValue,
 ) -> Result<impl Iterator<Item = Result<(String, T), JsonError>>, JsonError> {

@@ -73,7 +73,7 @@ impl Shared {
         let shared = Arc::clone(self);
         let mut answers = given.clone();
         let calls: Vec<_> = items.iter().map(|item| Arc::clone(&item.call)).collect();
-        let accepted = self.pool.execute(move || {
+        let accepted = self.pool.execute(move |_| {
             for item in &items {
                 let request =
                     Request { method: &item.method, params: item.params.as_ref().map(Json::as_raw) };

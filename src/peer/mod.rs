@@ -40,7 +40,7 @@ pub(crate) use wait::{Patient, Waited, wait};
 
 use crate::jsonrpc::{BadFrame, ErrorObject, RequestId, write_call};
 use crate::sync::{Deadline, ThreadPool};
-use crate::transport::{Connection, Ending, Link, Patience};
+use crate::transport::{Connection, EndStep, Ending, Link, Patience};
 
 /// What an engine may hold at a time. The public face is `ServerBuilder` and `ClientBuilder`.
 #[derive(Clone, Debug)]
@@ -284,9 +284,14 @@ impl Peer {
         let shared = &self.0;
         shared.in_flight.cancel_all(reason);
         let flushed = shared.outbox.drain(Deadline::after(Some(patience.flush)));
+        let had_ended = shared.end.get().is_some();
         shared.outbox.close(reason);
         shared.pending.close();
-        let ending = shared.link.close(patience);
+        let mut ending = shared.link.close(patience);
+        if ending.step == EndStep::AlreadyEnded && !had_ended {
+            // It saw the end of its input before the link looked.
+            ending.step = EndStep::EndOfInput;
+        }
         let handlers_detached = shared.pool.close(patience.threads);
         let reader_detached = !shared.reading.is_own_thread() && {
             // Nothing is ever sent: this ends by the disconnection or by the time.

@@ -38,6 +38,9 @@ pub(crate) struct Outbox {
     state: Mutex<State>,
     /// Signalled when waiting bytes were taken, when the writer came back, and at the end.
     changed: Condvar,
+    /// Signalled when the writer thread has something to do, and at the end. Apart from `changed`, which is signalled
+    /// after every write.
+    called: Condvar,
     writing: Writing,
     limit: usize,
 }
@@ -73,7 +76,7 @@ impl Outbox {
             thread: WriterThread::NotStarted,
             waiters: 0,
         };
-        Self { state: Mutex::new(state), changed: Condvar::new(), writing, limit }
+        Self { state: Mutex::new(state), changed: Condvar::new(), called: Condvar::new(), writing, limit }
     }
 
     /// Sends `frame`, which ends with a line break. On a server this may wait for the peer to read.
@@ -263,7 +266,7 @@ impl Outbox {
             }
         }
         state.thread = WriterThread::Called;
-        self.signal(state);
+        self.called.notify_one();
     }
 
     fn run_thread(self: Arc<Self>) {
@@ -274,7 +277,7 @@ impl Outbox {
                 if state.thread == WriterThread::Called && state.waiting.is_empty() {
                     state.thread = WriterThread::Waiting;
                 }
-                state = self.wait(state);
+                state = self.called.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
             state.thread = WriterThread::Writing;
@@ -303,6 +306,9 @@ impl Outbox {
     fn signal(&self, state: &State) {
         if state.waiters > 0 {
             self.changed.notify_all();
+        }
+        if state.ended.is_some() {
+            self.called.notify_all();
         }
     }
 

@@ -43,6 +43,8 @@ const GATHER_BYTES: usize = 32 * 1024;
 pub(super) struct Reading {
     /// Locked by the holder of the role alone.
     reader: Mutex<Box<dyn FrameRead>>,
+    /// Likewise.
+    density: Mutex<Density>,
     baton: Baton,
     /// Whether there is a stand-by, or a thread on its way to being it.
     has_stand_by: AtomicBool,
@@ -58,6 +60,7 @@ impl Reading {
     pub(super) fn new(reader: Box<dyn FrameRead>) -> Self {
         Self {
             reader: Mutex::new(reader),
+            density: Mutex::default(),
             baton: Baton::default(),
             has_stand_by: AtomicBool::new(false),
             stand_by: Mutex::new(None),
@@ -162,6 +165,7 @@ impl Shared {
                 Tick::Took => {
                     *locked(&reading.stand_by) = None;
                     reading.has_stand_by.store(false, Ordering::SeqCst);
+                    locked(&reading.density).since_taken = 0;
                     return true;
                 }
                 Tick::Active => quiet = 0,
@@ -176,13 +180,18 @@ impl Shared {
         false
     }
 
-    /// Makes sure that a stand-by ticks; `false` if there can be none.
-    fn is_watched(self: &Arc<Self>) -> bool {
+    /// Makes sure that a stand-by ticks; `false` if there is none now.
+    fn is_watched(self: &Arc<Self>, density: &Density) -> bool {
         let reading = &self.reading;
         if reading.baton.is_watched() {
             return true;
         }
+        let has_stand_by = reading.has_stand_by.load(Ordering::SeqCst);
+        if !has_stand_by && !density.may_start_stand_by() {
+            return false;
+        }
         reading.baton.watch();
+        // Again: the thread that lost the role may have come back in between.
         if reading.has_stand_by.swap(true, Ordering::SeqCst) {
             reading.wake_stand_by();
             return true;
@@ -203,7 +212,6 @@ impl Shared {
         // A reader before us may have gathered answers that nobody has written.
         self.outbox.nudge();
         let mut frame = Vec::new();
-        let mut density = Density::default();
         loop {
             let (received, has_more) = {
                 let mut reader = locked(&self.reading.reader);
@@ -212,7 +220,7 @@ impl Shared {
             };
             let is_held = match received {
                 Ok(Received::Frame) if is_empty_line(&frame) => true,
-                Ok(Received::Frame) => self.accept(&frame, has_more, &mut density),
+                Ok(Received::Frame) => self.accept(&mut frame, has_more),
                 Ok(Received::TooLong(limit)) => {
                     self.refuse(&[], &BadFrame::too_long(limit));
                     true
@@ -227,31 +235,32 @@ impl Shared {
                     return Left::Ended;
                 }
             };
-            if !is_held {
+            if !is_held || (!has_more && !self.deliver()) {
                 return Left::Relieved;
-            }
-            if !has_more {
-                self.outbox.nudge();
             }
         }
     }
 
     /// Acts on one frame; `false` if the reading role was lost meanwhile.
-    fn accept(self: &Arc<Self>, frame: &[u8], has_more: bool, density: &mut Density) -> bool {
+    fn accept(self: &Arc<Self>, frame: &mut Vec<u8>, has_more: bool) -> bool {
         match Incoming::decode(frame) {
             Ok(Incoming::Request { id, method, params }) => {
                 let request = Request { method: &method, params };
+                let is_dense = locked(&self.reading.density).another();
                 let Some(call) = self.admit(id, request) else { return true };
                 if self.role.is_quick(&method) {
                     self.serve_here(&call, request);
                     return true;
                 }
-                let may_run_here = self.runs_short_calls
-                    && density.another()
-                    && frame.len() <= SHORT_FRAME_BYTES
-                    && self.is_watched();
-                if may_run_here {
-                    return self.serve_watched(call, request, has_more);
+                if frame.len() > SHORT_FRAME_BYTES {
+                    // The frame itself goes to the worker: taking it apart once more takes no longer than a copy.
+                    self.serve_frame_on_worker(call, std::mem::take(frame));
+                    return true;
+                }
+                if is_dense {
+                    if let Some(loan) = self.lend() {
+                        return self.serve_lent(call, request, has_more, loan);
+                    }
                 }
                 self.serve_on_worker(call, request);
             }
@@ -302,16 +311,31 @@ impl Shared {
         self.in_flight.end();
     }
 
-    /// Serves a call that is thought to be short while a stand-by watches; `false` if the role was lost.
-    fn serve_watched(self: &Arc<Self>, call: Arc<Call>, request: Request<'_>, has_more: bool) -> bool {
-        let loan = match self.reading.baton.lend() {
-            Lent::Loan(loan) => Some(loan),
-            Lent::Taken => None,
-            Lent::Unwatched => {
-                self.serve_on_worker(call, request);
-                return true;
-            }
-        };
+    /// Lends the role, so that something that may take long can be done; `None` if nobody would take over.
+    fn lend(self: &Arc<Self>) -> Option<Lent> {
+        let density = locked(&self.reading.density);
+        let is_watched = self.runs_short_calls && density.is_dense() && self.is_watched(&density);
+        drop(density);
+        if !is_watched {
+            // A loan that nobody ends would be taken, by a stand-by that still looks, and there would be two readers.
+            return None;
+        }
+        Some(self.reading.baton.lend()).filter(|lent| *lent != Lent::Unwatched)
+    }
+
+    /// Ends the loan; `false` if the role was taken.
+    fn reclaim(&self, lent: Lent) -> bool {
+        matches!(lent, Lent::Loan(loan) if self.reading.baton.reclaim(loan))
+    }
+
+    /// Serves a call that is thought to be short, while a stand-by watches; `false` if the role was lost.
+    fn serve_lent(
+        self: &Arc<Self>,
+        call: Arc<Call>,
+        request: Request<'_>,
+        has_more: bool,
+        lent: Lent,
+    ) -> bool {
         let served = with_buffer(|frame| {
             let served = self.serve(&call, request, Ground::Reader, frame);
             if served == Some(true) {
@@ -325,7 +349,7 @@ impl Shared {
         if !has_more || self.outbox.waiting() > GATHER_BYTES {
             self.outbox.flush();
         }
-        let is_held = loan.is_some_and(|loan| self.reading.baton.reclaim(loan));
+        let is_held = self.reclaim(lent);
         if !is_held {
             // What was left to the next frame's turn here: that turn is somebody else's, and may be over.
             self.outbox.flush();
@@ -334,6 +358,20 @@ impl Shared {
             self.serve_on_worker(call, request);
         }
         is_held
+    }
+
+    /// Has the gathered answers written: here if a stand-by watches, for the peer may not be reading, or else by the
+    /// writer thread; `false` if the role was lost.
+    fn deliver(self: &Arc<Self>) -> bool {
+        if self.outbox.waiting() == 0 {
+            return true;
+        }
+        let Some(lent) = self.lend() else {
+            self.outbox.nudge();
+            return true;
+        };
+        self.outbox.flush();
+        self.reclaim(lent)
     }
 
     /// Acts on what needs no answer.
@@ -386,18 +424,36 @@ impl Shared {
 }
 
 /// Whether requests come so close together that a ticking stand-by is worth its CPU time.
-#[derive(Default)]
 struct Density {
     last: Option<Instant>,
     run: u32,
+    /// Requests since the role was last taken from somebody.
+    since_taken: u32,
+}
+
+impl Default for Density {
+    /// Dense until the first gap shows otherwise: most connections begin with a burst.
+    fn default() -> Self {
+        Self { last: None, run: DENSE_RUN, since_taken: DENSE_RUN }
+    }
 }
 
 impl Density {
     /// Another request; whether traffic is dense.
     fn another(&mut self) -> bool {
         let now = Instant::now();
-        let gap = self.last.replace(now).map(|last| now - last);
-        self.run = if gap.is_some_and(|gap| gap < DENSE_GAP) { (self.run + 1).min(DENSE_RUN) } else { 0 };
+        let gap = self.last.replace(now).map_or(Duration::ZERO, |last| now - last);
+        self.run = if gap < DENSE_GAP { (self.run + 1).min(DENSE_RUN) } else { 0 };
+        self.since_taken = self.since_taken.saturating_add(1);
+        self.is_dense()
+    }
+
+    fn is_dense(&self) -> bool {
         self.run >= DENSE_RUN
+    }
+
+    /// Whoever lost the role is usually back soon, as the next stand-by: only the operating system had interrupted it.
+    fn may_start_stand_by(&self) -> bool {
+        self.since_taken >= DENSE_RUN
     }
 }

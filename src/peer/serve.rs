@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::{Call, Ground, NotSent, Outlet, Request, Served, Shared};
 use crate::json::Json;
-use crate::jsonrpc::{ErrorObject, RequestId, begin_result, write_call, write_error};
+use crate::jsonrpc::{ErrorObject, Incoming, RequestId, begin_result, write_call, write_error};
+use crate::sync::Worker;
 
 thread_local! {
     /// Every frame is put together here, so that a call allocates none.
@@ -69,16 +70,43 @@ impl Shared {
 
     /// Has a worker serve `call`, or answers that there is none.
     pub(super) fn serve_on_worker(self: &Arc<Self>, call: Arc<Call>, request: Request<'_>) {
-        let (shared, at_work) = (Arc::clone(self), Arc::clone(&call));
         let method = request.method.to_owned();
         let params = request.params.map(Json::from_raw);
-        let accepted = self.pool.execute(move || {
-            with_buffer(|frame| {
-                let request = Request { method: &method, params: params.as_ref().map(Json::as_raw) };
-                if shared.serve(&at_work, request, Ground::Worker, frame) == Some(true) {
-                    shared.sent(shared.outbox.send(frame));
-                }
-            });
+        self.on_worker(call, move |shared, call, worker| {
+            shared.serve_at_work(
+                call,
+                worker,
+                Request { method: &method, params: params.as_ref().map(Json::as_raw) },
+            );
+        });
+    }
+
+    /// The same for a request that is still the frame it came in, which was read once without error.
+    pub(super) fn serve_frame_on_worker(self: &Arc<Self>, call: Arc<Call>, frame: Vec<u8>) {
+        self.on_worker(call, move |shared, call, worker| {
+            if let Ok(Incoming::Request { method, params, .. }) = Incoming::decode(&frame) {
+                shared.serve_at_work(call, worker, Request { method: &method, params });
+            }
+        });
+    }
+
+    fn serve_at_work(self: &Arc<Self>, call: &Arc<Call>, worker: &Worker<'_>, request: Request<'_>) {
+        with_buffer(|frame| {
+            if self.serve(call, request, Ground::Worker, frame) == Some(true) {
+                worker.is_finishing();
+                self.sent(self.outbox.send(frame));
+            }
+        });
+    }
+
+    fn on_worker(
+        self: &Arc<Self>,
+        call: Arc<Call>,
+        work: impl FnOnce(&Arc<Self>, &Arc<Call>, &Worker<'_>) + Send + 'static,
+    ) {
+        let (shared, at_work) = (Arc::clone(self), Arc::clone(&call));
+        let accepted = self.pool.execute(move |worker| {
+            work(&shared, &at_work, worker);
             shared.in_flight.end();
         });
         if let Err(refused) = accepted {

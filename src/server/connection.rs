@@ -63,7 +63,7 @@ impl Connection {
         };
         let params = request.params.as_ref().map(Json::as_raw);
         let result = if request.method == "ping" && !self.is_modern(params) {
-            Ok(Json::from(serde_json::json!({})))
+            Ok(Json::empty_object())
         } else {
             let outlet: Arc<dyn Outlet> = Arc::new(Nowhere);
             let call = Arc::new(Call::new(request.id.clone()));

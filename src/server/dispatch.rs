@@ -14,8 +14,8 @@ use crate::jsonrpc::{ErrorObject, write_json};
 use crate::method::{Direction, Method};
 use crate::peer::{Call, Ground, Outlet, Request, Served};
 use crate::protocol::{
-    CallToolResult, DiscoverResult, InitializeResult, ListToolsResult, ProtocolVersion, ServerCapabilities,
-    ToolsCapability,
+    CallToolResult, Content, DiscoverResult, InitializeResult, ListToolsResult, ProtocolVersion,
+    ServerCapabilities, ToolsCapability,
 };
 use crate::tool::registry::execute_caught;
 use crate::tool::{Arguments, ToolError};
@@ -131,7 +131,7 @@ impl Inner {
                     Method::ResourceTemplatesList => "resourceTemplates",
                     _ => "prompts",
                 };
-                write_json(out, &serde_json::json!({ key: [] }));
+                out.extend_from_slice(format!("{{\"{key}\":[]}}").as_bytes());
                 Ok(())
             }
             method => Err(ErrorObject::method_not_found(method.name())),
@@ -217,6 +217,8 @@ impl Inner {
         mut result: CallToolResult,
     ) -> Result<(), ErrorObject> {
         result.lower(&asked.version);
+        // Growing a large buffer piece by piece would leave copies of it behind.
+        out.reserve(result.content.iter().filter_map(Content::as_text).map(str::len).sum::<usize>() + 512);
         if asked.is_modern && (result.result_type.is_some() || result.meta.is_some()) {
             return self.write(out, true, asked.method, &result);
         }

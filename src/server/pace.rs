@@ -12,10 +12,13 @@ const SHORT: Duration = Duration::from_micros(20);
 /// Names beyond this number are not measured, in case tools come and go under ever new names.
 const MAX_NAMES: usize = 10_000;
 
+/// The mean before the first call has been measured.
+const UNKNOWN: u64 = u64::MAX;
+
 /// One tool's pace.
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// Nanoseconds; the largest value until the first call has been measured.
+    /// Nanoseconds, or [`UNKNOWN`].
     mean: AtomicU64,
     /// A call of this tool runs on a reading thread. A second one goes elsewhere, so that a tool that suddenly blocks takes
     /// one reading thread with it and not all.
@@ -23,9 +26,10 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Takes the place on the reading thread, if the tool is known to be short and the place is free.
+    /// Takes the place on the reading thread, if the tool is not known to take long and the place is free.
     pub(super) fn enter_reader(&self) -> bool {
-        let is_short = u128::from(self.mean.load(Ordering::Relaxed)) < SHORT.as_nanos();
+        let mean = self.mean.load(Ordering::Relaxed);
+        let is_short = mean == UNKNOWN || u128::from(mean) < SHORT.as_nanos();
         is_short && !self.is_on_reader.swap(true, Ordering::Acquire)
     }
 
@@ -34,14 +38,14 @@ impl Pace {
     }
 
     /// A call took the time since `start`. The mean falls fast, as first calls are slow, and rises slowly, as any call
-    /// may be interrupted by the operating system; a call that is far over the limit counts at once.
+    /// may be interrupted by the operating system.
     pub(super) fn measure(&self, start: Instant) {
-        let took = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let took = u64::try_from(start.elapsed().as_nanos()).unwrap_or(UNKNOWN - 1);
         let mean = self.mean.load(Ordering::Relaxed);
-        let new = if took <= mean {
-            took.midpoint(mean.min(took.saturating_mul(4)))
-        } else {
-            mean + (took - mean) / 8
+        let new = match mean {
+            UNKNOWN => took,
+            mean if took <= mean => took.midpoint(mean),
+            mean => mean + (took - mean) / 8,
         };
         self.mean.store(new, Ordering::Relaxed);
     }
@@ -61,7 +65,7 @@ impl Paces {
         if paces.len() >= MAX_NAMES {
             return None;
         }
-        let pace = Pace { mean: AtomicU64::new(u64::MAX), is_on_reader: AtomicBool::new(false) };
+        let pace = Pace { mean: AtomicU64::new(UNKNOWN), is_on_reader: AtomicBool::new(false) };
         Some(Arc::clone(paces.entry(name.to_owned()).or_insert_with(|| Arc::new(pace))))
     }
 }

@@ -1,5 +1,6 @@
 //! [`ThreadPool`]: threads for other people's code.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 use super::Deadline;
 
-type Job = Box<dyn FnOnce() + Send>;
+type Job = Box<dyn FnOnce(&Worker<'_>) + Send>;
 
 /// How long a thread without work stays.
 const IDLE: Duration = Duration::from_secs(10);
@@ -50,6 +51,10 @@ struct State {
     queue: VecDeque<Job>,
     threads: usize,
     idle: usize,
+    /// Threads that only have their answer to send, see [`Worker::is_finishing`].
+    finishing: usize,
+    /// A thread was started and has not come to look for a job yet.
+    is_starting: bool,
     is_closed: bool,
 }
 
@@ -73,7 +78,7 @@ impl ThreadPool {
     }
 
     /// Runs `job` on a thread of the pool, soon.
-    pub(crate) fn execute(&self, job: impl FnOnce() + Send + 'static) -> Result<(), Refused> {
+    pub(crate) fn execute(&self, job: impl FnOnce(&Worker<'_>) + Send + 'static) -> Result<(), Refused> {
         let mut state = self.shared.lock();
         if state.is_closed {
             return Err(Refused::Closed);
@@ -88,19 +93,12 @@ impl ThreadPool {
             self.shared.work.notify_one();
             return Ok(());
         }
-        if state.threads < self.shared.max_threads {
-            state.threads += 1;
-            let shared = Arc::clone(&self.shared);
-            let spawned =
-                std::thread::Builder::new().name(self.shared.name.into()).spawn(move || shared.run());
-            if let Err(e) = spawned {
-                state.threads -= 1;
-                if state.threads == 0 {
-                    state.queue.pop_back();
-                    return Err(Refused::NoThread(e));
-                }
-                log::warn!("no further thread for {}, {} are at work: {e}", self.shared.name, state.threads);
+        if let Err(e) = self.shared.grow(&mut state) {
+            if state.threads == 0 {
+                state.queue.pop_back();
+                return Err(Refused::NoThread(e));
             }
+            log::warn!("no further thread for {}, {} are at work: {e}", self.shared.name, state.threads);
         }
         Ok(())
     }
@@ -133,26 +131,64 @@ impl Drop for ThreadPool {
     }
 }
 
+/// The thread that runs a job.
+pub(crate) struct Worker<'a> {
+    shared: &'a Shared,
+    is_finishing: Cell<bool>,
+}
+
+impl Worker<'_> {
+    /// The job has only its answer to send: jobs that come from now on may wait for this thread instead of starting
+    /// another. Whoever gets the answer often has the next job, before this thread is back from sending it.
+    pub(crate) fn is_finishing(&self) {
+        if !self.is_finishing.replace(true) {
+            self.shared.lock().finishing += 1;
+        }
+    }
+}
+
 impl Shared {
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run(&self) {
+    /// Starts a thread if jobs wait for none that is idle. One at a time: a burst of short jobs is done before the
+    /// first new thread runs, and a thread that runs and finds more waiting starts the next.
+    fn grow(self: &Arc<Self>, state: &mut State) -> io::Result<()> {
+        let soon_idle = state.idle + state.finishing;
+        if state.is_starting || soon_idle >= state.queue.len() || state.threads >= self.max_threads {
+            return Ok(());
+        }
+        let shared = Arc::clone(self);
+        std::thread::Builder::new().name(self.name.into()).spawn(move || shared.run())?;
+        state.threads += 1;
+        state.is_starting = true;
+        Ok(())
+    }
+
+    fn run(self: Arc<Self>) {
+        self.lock().is_starting = false;
         while let Some(job) = self.next() {
-            if catch_unwind(AssertUnwindSafe(job)).is_err() {
+            let worker = Worker { shared: &self, is_finishing: Cell::new(false) };
+            if catch_unwind(AssertUnwindSafe(|| job(&worker))).is_err() {
                 // Calls catch their own panics and answer; this is the last line of defence.
                 log::error!("a job of {} panicked", self.name);
+            }
+            if worker.is_finishing.get() {
+                self.lock().finishing -= 1;
             }
         }
         self.ended.notify_all();
     }
 
     /// The next job; `None` when this thread is to end, which has then been counted.
-    fn next(&self) -> Option<Job> {
+    fn next(self: &Arc<Self>) -> Option<Job> {
         let mut state = self.lock();
         loop {
             if let Some(job) = state.queue.pop_front() {
+                if let Err(e) = self.grow(&mut state) {
+                    log::warn!("no further thread for {}, {} are at work: {e}", self.name, state.threads);
+                }
                 return Some(job);
             }
             if state.is_closed {
@@ -184,7 +220,7 @@ mod tests {
         for i in 0..50 {
             let (tx, rx) = bounded::<()>(0);
             let (before, done) = (previous.replace(rx), done_tx.clone());
-            pool.execute(move || {
+            pool.execute(move |_| {
                 if let Some(before) = before {
                     let _ = before.recv();
                 }
@@ -202,7 +238,7 @@ mod tests {
         let pool = ThreadPool::new("test-pool", 1, 1);
         let (hold_tx, hold_rx) = bounded::<()>(0);
         let (at_work_tx, at_work_rx) = bounded::<()>(0);
-        pool.execute(move || {
+        pool.execute(move |_| {
             let _ = at_work_tx.send(());
             let _ = hold_rx.recv();
             panic!("the panic of a test");
@@ -210,8 +246,8 @@ mod tests {
         .expect("room");
         at_work_rx.recv().expect("the job runs");
         let (tx, rx) = bounded(1);
-        pool.execute(move || tx.send(5).expect("open")).expect("room for one in the queue");
-        assert!(matches!(pool.execute(|| ()), Err(Refused::Full(1))));
+        pool.execute(move |_| tx.send(5).expect("open")).expect("room for one in the queue");
+        assert!(matches!(pool.execute(|_| ()), Err(Refused::Full(1))));
         drop(hold_tx);
         assert_eq!(rx.recv(), Ok(5));
     }
@@ -221,7 +257,7 @@ mod tests {
         let (hold_tx, hold_rx) = bounded::<()>(0);
         let (at_work_tx, at_work_rx) = bounded::<()>(0);
         let pool = ThreadPool::new("test-pool", 2, 2);
-        pool.execute(move || {
+        pool.execute(move |_| {
             let _ = at_work_tx.send(());
             let _ = hold_rx.recv();
         })
@@ -230,6 +266,6 @@ mod tests {
         assert_eq!(pool.close(Duration::ZERO), 1);
         drop(hold_tx);
         assert_eq!(pool.close(Duration::from_secs(60)), 0);
-        assert!(matches!(pool.execute(|| ()), Err(Refused::Closed)));
+        assert!(matches!(pool.execute(|_| ()), Err(Refused::Closed)));
     }
 }

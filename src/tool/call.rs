@@ -63,7 +63,7 @@ pub(crate) fn bad_arguments(problems: &[JsonError]) -> ToolError {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a tool's parameter",
     label = "neither a `Parameter` nor `&Context`",
-    note = "declare structs and enums inside `tinymcp::data! {{ … }}`; use owned types (`String`, not `&str`)"
+    note = "declare structs and enums inside `tinymcp::data! {{ … }}`; use owned types (`String`, not `&str`); the context of the call is `cx: &Context`"
 )]
 pub trait Param<'a>: Sized {
     /// Adds itself to the schema.

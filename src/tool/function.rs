@@ -10,8 +10,6 @@ use crate::json::{Json, Members};
 use crate::protocol::{CallToolResult, Icon, ToolAnnotations, ToolDefinition};
 
 type Outcome = Result<CallToolResult, ToolError>;
-type Declared = Box<dyn for<'a> Fn(&mut Call<'a>) -> Outcome + Send + Sync>;
-type Checked = Box<dyn Fn(Arguments<'_>, &Context) -> Outcome + Send + Sync>;
 
 /// A tool made of a closure: by [`tool!`](macro@crate::tool) if its parameters are known when it is written, by
 /// [`FnTool::new`] if they come at run time.
@@ -32,14 +30,58 @@ type Checked = Box<dyn Fn(Arguments<'_>, &Context) -> Outcome + Send + Sync>;
 /// ```
 pub struct FnTool {
     definition: ToolDefinition,
-    run: Run,
+    run: Box<dyn Run>,
 }
 
-enum Run {
-    /// The closure reads its arguments itself.
-    Declared { run: Declared, strict: bool },
-    /// The arguments are compared with the schema before.
-    Checked { run: Checked, check: Check },
+/// The closure and how its arguments are judged. A trait and not an enum, so that a program without run-time tools does
+/// not contain the check of their arguments.
+trait Run: Send + Sync {
+    fn run(&self, arguments: Arguments<'_>, cx: &Context) -> Outcome;
+
+    /// Unknown arguments are errors from now on, as `schema` says.
+    fn deny_unknown(&mut self, schema: &Json);
+}
+
+/// The closure reads its arguments itself.
+struct Declared<F> {
+    run: F,
+    is_strict: bool,
+}
+
+/// The arguments are compared with the schema before.
+struct Checked<F> {
+    run: F,
+    check: Check,
+}
+
+impl<R, F> Run for Declared<F>
+where
+    R: ToolOutput,
+    F: for<'a> Fn(&mut Call<'a>) -> Result<R, ToolError> + Send + Sync,
+{
+    fn run(&self, arguments: Arguments<'_>, cx: &Context) -> Outcome {
+        let mut call = Call::new(&arguments, cx, self.is_strict)?;
+        (self.run)(&mut call)?.into_result()
+    }
+
+    fn deny_unknown(&mut self, _schema: &Json) {
+        self.is_strict = true;
+    }
+}
+
+impl<R, F> Run for Checked<F>
+where
+    R: ToolOutput,
+    F: Fn(Arguments<'_>, &Context) -> R + Send + Sync,
+{
+    fn run(&self, arguments: Arguments<'_>, cx: &Context) -> Outcome {
+        let arguments = self.check.apply(arguments).map_err(|problems| bad_arguments(&problems))?;
+        (self.run)(arguments, cx).into_result()
+    }
+
+    fn deny_unknown(&mut self, schema: &Json) {
+        self.check = Check::compile(schema.as_raw());
+    }
 }
 
 impl FnTool {
@@ -71,8 +113,7 @@ impl FnTool {
     ) -> Self {
         let schema = schema.into();
         let check = Check::compile(schema.as_raw());
-        let run = Box::new(move |arguments: Arguments<'_>, cx: &Context| run(arguments, cx).into_result());
-        Self::of::<R>(name.into(), description.into(), schema, Run::Checked { run, check })
+        Self::of::<R>(name.into(), description.into(), schema, Box::new(Checked { run, check }))
     }
 
     pub(crate) fn declared<R: ToolOutput>(
@@ -81,11 +122,10 @@ impl FnTool {
         schema: Json,
         run: impl for<'a> Fn(&mut Call<'a>) -> Result<R, ToolError> + Send + Sync + 'static,
     ) -> Self {
-        let run = Box::new(move |call: &mut Call<'_>| run(call)?.into_result());
-        Self::of::<R>(name.to_owned(), description, schema, Run::Declared { run, strict: false })
+        Self::of::<R>(name.to_owned(), description, schema, Box::new(Declared { run, is_strict: false }))
     }
 
-    fn of<R: ToolOutput>(name: String, description: String, schema: Json, run: Run) -> Self {
+    fn of<R: ToolOutput>(name: String, description: String, schema: Json, run: Box<dyn Run>) -> Self {
         let mut definition = ToolDefinition::new(name, schema);
         definition.description = Some(description).filter(|text| !text.is_empty());
         definition.output_schema = R::output_schema();
@@ -157,10 +197,7 @@ impl FnTool {
     #[must_use]
     pub fn deny_unknown_arguments(mut self) -> Self {
         let schema = with_member(&self.definition.input_schema, "additionalProperties", "false");
-        match &mut self.run {
-            Run::Declared { strict, .. } => *strict = true,
-            Run::Checked { check, .. } => *check = Check::compile(schema.as_raw()),
-        }
+        self.run.deny_unknown(&schema);
         self.definition.input_schema = schema;
         self
     }
@@ -198,16 +235,7 @@ impl Tool for FnTool {
     }
 
     fn execute(&self, arguments: Arguments<'_>, cx: &Context) -> Outcome {
-        let outcome = match &self.run {
-            Run::Declared { run, strict } => {
-                Call::new(&arguments, cx, *strict).and_then(|mut call| run(&mut call))
-            }
-            Run::Checked { run, check } => match check.apply(arguments) {
-                Ok(arguments) => run(arguments, cx),
-                Err(problems) => Err(bad_arguments(&problems)),
-            },
-        };
-        outcome.map_err(|e| e.of_tool(&self.definition.name))
+        self.run.run(arguments, cx).map_err(|e| e.of_tool(&self.definition.name))
     }
 
     fn definition(&self) -> ToolDefinition {

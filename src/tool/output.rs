@@ -149,7 +149,19 @@ impl<T: Parameter, S: BuildHasher + Default + 'static> ToolOutput for HashMap<St
     }
 }
 
-impl<T: ToolOutput, E: Into<ToolError>> ToolOutput for Result<T, E> {
+/// What a failed `Result` may hold: any `std::error::Error`, and `ToolError` itself. Not to be implemented.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a tool's error",
+    label = "neither `ToolError` nor a `Send + Sync` type that implements `std::error::Error`",
+    note = "a tool that fails with a text returns `Result<_, ToolError>` and `Err(ToolError::new(text))`"
+)]
+pub trait ToolFailure: Into<ToolError> {}
+
+// Otherwise the compiler reports what is missing for this impl, which says nothing about tools.
+#[diagnostic::do_not_recommend]
+impl<E: Into<ToolError>> ToolFailure for E {}
+
+impl<T: ToolOutput, E: ToolFailure> ToolOutput for Result<T, E> {
     fn output_schema() -> Option<Json> {
         T::output_schema()
     }

@@ -120,7 +120,7 @@ pub struct ChildProcess {
 }
 
 impl ChildProcess {
-    /// `program` with `args`. The program is searched in `PATH` unless it is a path itself.
+    /// `program` with `args`; without arguments they are `[""; 0]`. The program is searched in `PATH` unless it is a path itself.
     pub fn new<S: AsRef<OsStr>>(program: impl AsRef<OsStr>, args: impl IntoIterator<Item = S>) -> Self {
         Self {
             program: program.as_ref().to_owned(),
@@ -184,6 +184,15 @@ impl ChildProcess {
         quoted.collect::<Vec<_>>().join(" ")
     }
 
+    /// The system's error, of its kind, with what it is about: the command, or the folder to start it in.
+    fn not_started(&self, name: &str, error: &io::Error) -> io::Error {
+        let text = match &self.current_dir {
+            Some(folder) if !folder.is_dir() => format!("{name}: no folder {}", folder.display()),
+            _ => format!("{name}: {error}"),
+        };
+        io::Error::new(error.kind(), text)
+    }
+
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.args).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -217,8 +226,7 @@ impl ChildProcess {
 impl Transport for ChildProcess {
     fn open(self: Box<Self>, options: &OpenOptions) -> io::Result<Connection> {
         let name = self.command_line();
-        // The context of the error names the command; its kind and text are the system's.
-        let mut child = self.command().spawn()?;
+        let mut child = self.command().spawn().map_err(|e| self.not_started(&name, &e))?;
         let stdin = child.stdin.take().expect("stdin is piped");
         let stdout = child.stdout.take().expect("stdout is piped");
         let stderr = child.stderr.take();
@@ -412,5 +420,24 @@ impl Drop for ChildLink {
             self.signal(Signal::Kill);
             self.wait(Duration::from_secs(1));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_cannot_start_is_named() {
+        let open = |server: ChildProcess| {
+            let error = Box::new(server).open(&OpenOptions::default()).expect_err("nothing starts");
+            (error.kind(), error.to_string())
+        };
+        let (kind, text) = open(ChildProcess::new("no-such-server", ["--port", "two words"]));
+        assert_eq!(kind, io::ErrorKind::NotFound);
+        assert!(text.starts_with("no-such-server --port \"two words\": "), "{text}");
+        // The system blames the program for a missing folder.
+        let (kind, text) = open(ChildProcess::new("sh", [""; 0]).current_dir("/no/such/folder"));
+        assert_eq!((kind, text.as_str()), (io::ErrorKind::NotFound, "sh: no folder /no/such/folder"));
     }
 }

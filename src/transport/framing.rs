@@ -14,6 +14,10 @@ const BUFFER_BYTES: usize = 64 * 1024;
 /// A frame buffer larger than this is given back after a large frame.
 const KEEP_BYTES: usize = 256 * 1024;
 
+/// How far a frame buffer grows once a frame is larger than [`BUFFER_BYTES`]: memory that is not used costs nothing, and
+/// growing in small steps leaves holes behind.
+const LARGE_BYTES: usize = 1024 * 1024;
+
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Reads one line a frame. Works on bytes: a line that is not UTF-8 is its own error, not the stream's end.
@@ -47,6 +51,11 @@ impl<R: Read> LineReader<R> {
             let text = &chunk[..used - usize::from(ended && used > 0)];
             total += text.len();
             if total <= self.max_frame_bytes {
+                if total > frame.capacity() && total > BUFFER_BYTES {
+                    frame.reserve_exact(
+                        (total.next_multiple_of(LARGE_BYTES)).max(frame.len() * 2) - frame.len(),
+                    );
+                }
                 frame.extend_from_slice(text);
             }
             self.inner.consume(used);

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +15,9 @@ const TAIL_BYTES: usize = 16 * 1024;
 
 /// A line longer than this is given to the callback in pieces.
 const LINE_BYTES: usize = 16 * 1024;
+
+/// What becomes of each line.
+pub(super) type OnLine = dyn Fn(&str) + Send + Sync;
 
 /// The end of what a child wrote to stderr.
 ///
@@ -36,7 +40,7 @@ impl StderrTail {
     /// Reads `pipe` to its end.
     pub(super) fn read(
         mut pipe: impl Read + Send + 'static,
-        callback: Option<Arc<dyn Fn(&str) + Send + Sync>>,
+        callback: Option<Arc<OnLine>>,
     ) -> io::Result<Self> {
         let (end, ended) = bounded::<()>(0);
         let tail = Arc::<Mutex<VecDeque<u8>>>::default();
@@ -61,7 +65,7 @@ impl StderrTail {
                 }
             }
             if let Some(callback) = callback.filter(|_| !line.is_empty()) {
-                callback(&String::from_utf8_lossy(&line));
+                give(callback.as_ref(), &line);
             }
         })?;
         Ok(Self { tail, ended })
@@ -82,11 +86,20 @@ fn keep(tail: &mut VecDeque<u8>, read: &[u8]) {
     tail.extend(read);
 }
 
-fn split_lines(line: &mut Vec<u8>, read: &[u8], callback: &(dyn Fn(&str) + Send + Sync)) {
+/// Gives the line to the callback. If that panics the pipe is read on all the same, for the child's sake.
+fn give(callback: &OnLine, line: &[u8]) {
+    let line = String::from_utf8_lossy(line);
+    let call = AssertUnwindSafe(|| callback(line.trim_end_matches(['\r', '\n'])));
+    if catch_unwind(call).is_err() {
+        log::error!("a callback for lines of stderr panicked");
+    }
+}
+
+fn split_lines(line: &mut Vec<u8>, read: &[u8], callback: &OnLine) {
     for piece in read.split_inclusive(|b| *b == b'\n') {
         line.extend_from_slice(piece);
         if piece.ends_with(b"\n") || line.len() >= LINE_BYTES {
-            callback(String::from_utf8_lossy(line).trim_end_matches(['\r', '\n']));
+            give(callback, line);
             line.clear();
         }
     }
@@ -95,6 +108,13 @@ fn split_lines(line: &mut Vec<u8>, read: &[u8], callback: &(dyn Fn(&str) + Send 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_callback_that_panics_does_not_stop_the_reading() {
+        let text = io::Cursor::new(b"one\ntwo\n".to_vec());
+        let tail = StderrTail::read(text, Some(Arc::new(|_: &str| panic!("the panic of a test"))));
+        assert_eq!(tail.expect("a thread").text(Duration::from_secs(60)), "one\ntwo\n");
+    }
 
     #[test]
     fn the_tail_is_bounded_and_lines_reach_the_callback() {

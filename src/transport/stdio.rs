@@ -75,13 +75,20 @@ impl Link for StdioLink {
 }
 
 /// A command for a handler to run: its stdin is empty and its stdout goes to this server's stderr, so that it can
-/// neither take requests from the server's stdin nor write into the protocol. Set them otherwise as needed, for
-/// example by [`Command::output`], which captures both outputs.
+/// neither take requests from the server's stdin nor write into the protocol.
+///
+/// To read what it prints, ask for that: [`Command::output`] captures only what has not been set otherwise.
 ///
 /// ```
 /// # if cfg!(unix) {
-/// let output = tinymcp::transport::child_command("cat").output()?;
-/// assert_eq!(output.stdout, b""); // an ordinary command would have waited for the server's next request
+/// use std::process::Stdio;
+/// use tinymcp::transport::child_command;
+///
+/// let output = child_command("echo").arg("built").stdout(Stdio::piped()).output()?;
+/// assert_eq!(output.stdout, b"built\n");
+///
+/// let status = child_command("cat").status()?; // an ordinary command would eat the server's next requests
+/// assert!(status.success());
 /// # }
 /// # Ok::<(), std::io::Error>(())
 /// ```

@@ -1,0 +1,107 @@
+//! A server that keeps notes as Markdown files, in `NOTES_DIR` or else in `~/.notes`.
+//!
+//! ```text
+//! $ echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | cargo run --example notes_server
+//! {"jsonrpc":"2.0","id":1,"result":{}}
+//! ```
+//!
+//! `quickstart.rs` is a client for it. Two titles may make the same file name (`a/b` and `a_b`): saving a note replaces
+//! the one of the very same title; a file that holds anything else is left alone, and the error says so.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::{env, error::Error, fs, sync::Mutex};
+
+use tinymcp::{Server, ToolError, ToolRegistry, tool};
+
+pub(crate) fn main() -> Result<(), Box<dyn Error>> {
+    tinymcp::logging::init();
+    let home = || env::var_os("HOME").or_else(|| env::var_os("USERPROFILE"));
+    let dir =
+        env::var_os("NOTES_DIR").map(PathBuf::from).or_else(|| Some(Path::new(&home()?).join(".notes")));
+    let dir = dir.ok_or("neither NOTES_DIR nor HOME is set")?;
+    fs::create_dir_all(&dir).map_err(|e| format!("cannot create {}: {e}", dir.display()))?;
+
+    let (notes, saving) = (dir.clone(), Mutex::new(()));
+    let create_note = tool! {
+        /// Create a text note with a given title and content.
+        /// Use this when the user wants to save information for later.
+        /// Returns the path where the note was saved.
+        fn create_note(title: String, content: String, tags: Option<Vec<String>>) -> Result<String, ToolError> {
+            let _saving = saving.lock(); // calls run at the same time
+            let path = notes.join(safe_name(&title)? + ".md");
+            // JSON is YAML too, and keeps a title with line breaks on its line.
+            let (head, tags) = (serde_json::to_string(&title)?, serde_json::to_string(&tags.unwrap_or_default())?);
+            let text = format!("---\ntitle: {head}\ntags: {tags}\n---\n\n{content}");
+            let cannot = |e| ToolError::new(format_args!("cannot save {}: {e}", path.display()));
+            save(&path, &title, &text).map_err(cannot)?;
+            Ok(format!("Note saved to {}", path.display()))
+        }
+    };
+    let search_notes = tool! {
+        /// Search notes by keyword. Searches both titles and content.
+        /// Returns a list of matching note titles and snippets.
+        /// Use this before creating a note to check if one already exists.
+        fn search_notes(query: String) -> io::Result<String> { search(&dir, &query) }
+    };
+    let tools = ToolRegistry::new().with(create_note)?.with(search_notes.read_only())?;
+    Server::builder("notes-server", "1.0.0").tools(tools).build()?.start()?;
+    Ok(())
+}
+
+/// The file name for a title: without separators and dots it cannot leave the directory.
+fn safe_name(title: &str) -> Result<String, ToolError> {
+    let safe = |c: char| if c.is_alphanumeric() || " -_".contains(c) { c } else { '_' };
+    let name = title.chars().map(safe).collect::<String>().trim().to_owned();
+    if name.is_empty() { Err(ToolError::bad_arguments("title: must not be blank")) } else { Ok(name) }
+}
+
+fn save(path: &Path, title: &str, text: &str) -> io::Result<()> {
+    match fs::read_to_string(path) {
+        Ok(old) if parse(&old).is_some_and(|(old, _)| old == title) => fs::write(path, text),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            fs::File::create_new(path)?.write_all(text.as_bytes())
+        }
+        _ => Err(io::Error::other("the file holds another note, choose another title")),
+    }
+}
+
+/// Title and content of a note.
+fn parse(text: &str) -> Option<(String, &str)> {
+    let (head, content) = text.strip_prefix("---\ntitle: ")?.split_once("\n---\n\n")?;
+    Some((serde_json::from_str(head.lines().next()?).ok()?, content))
+}
+
+fn search(dir: &Path, query: &str) -> io::Result<String> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        if path.extension().is_none_or(|extension| extension != "md") {
+            continue;
+        }
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let bytes = fs::read(&path).inspect_err(|e| log::warn!("cannot read {}: {e}", path.display()));
+        let text = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
+        let (title, content) = parse(&text).unwrap_or((name.clone(), &text));
+        if let Some(snippet) = snippet(&format!("{title}\n{content}"), query) {
+            found.insert(name.clone(), format!("- **{name}**: ...{snippet}..."));
+        }
+    }
+    let lines: Vec<String> = found.into_values().collect();
+    Ok(if lines.is_empty() { format!("No notes found matching '{query}'") } else { lines.join("\n") })
+}
+
+/// What surrounds the first hit, in either case: 50 characters before it and 100 from there on.
+fn snippet(note: &str, query: &str) -> Option<String> {
+    let query: String = query.chars().flat_map(char::to_lowercase).collect();
+    // Lower case may be longer or shorter: which character each byte of it came from.
+    let (mut lower, mut origins) = (String::new(), Vec::new());
+    for (at, c) in note.chars().enumerate() {
+        lower.extend(c.to_lowercase());
+        origins.resize(lower.len(), at);
+    }
+    let hit = *origins.get(lower.find(&query)?)?;
+    let start = hit.saturating_sub(50);
+    Some(note.chars().skip(start).take(hit + 100 - start).collect::<String>().replace(['\n', '\r'], " "))
+}

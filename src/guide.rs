@@ -1,0 +1,124 @@
+//! Guide: eras, threads, limits, errors, and what authors of tools should know.
+//!
+//! # Eras and revisions
+//!
+//! | revision | era | a connection begins with | who speaks it here |
+//! |---|---|---|---|
+//! | 2024-11-05 | Legacy | `initialize` | client and server |
+//! | 2025-03-26 | Legacy | `initialize`; batches are accepted in this revision alone | client and server |
+//! | 2025-06-18 | Legacy | `initialize` | client and server |
+//! | 2025-11-25 | Legacy | `initialize` | client and server |
+//! | 2026-07-28 | Modern | nothing: every request carries its `_meta` | client and server |
+//!
+//! A server decides the era of each request by the request alone, so one connection may mix them; a handler is written
+//! once. Results are lowered to what the caller's revision knows: where it lacks audio, resource links or
+//! structured results, they become text. An `initialize` that asks for 2026-07-28, or for a revision nobody knows, is
+//! answered with the newest Legacy revision offered.
+//!
+//! A client asks `server/discover` first and takes everything but a Modern answer, silence included, as a sign of an older
+//! server, which it then greets with `initialize`; a server that dies of the question is started again. A client that
+//! knows its server saves the question: `Client::builder().versions([ProtocolVersion::V2025_11_25])`.
+//!
+//! # Threads
+//!
+//! There is no runtime and no global thread; every thread belongs to a connection. The thread that makes a call waits for
+//! it, and progress callbacks run on it.
+//!
+//! | name | owner | how many | what it does | end |
+//! |---|---|---|---|---|
+//! | `mcp-reader` | every connection | 1 | reads; on a server it also answers what needs nobody's code, and, while traffic is dense, runs tools known to take less than 20 µs | with the input; one that is stuck in a read is left to itself and reported |
+//! | `mcp-standby` | a server's connection | 0 or 1 | takes over reading when a call that the reader runs turns out long, after 0.5 to 1 ms | with the connection |
+//! | `mcp-worker` | every connection | on demand, up to 64 on a server and 16 on a client | runs tools | after 10 s without work; at the close, when its handler returns; one that does not is left to itself and reported |
+//! | `mcp-writer` | every connection | 0 or 1, from the first frame that cannot be written at once | writes what nobody else may wait for | with the connection |
+//! | `mcp-stderr` | a client's child process | 1, if stderr is captured | reads the child's stderr, calls the callback for lines | with the pipe; never waited for |
+//! | `mcp-notices` | a client | 0 or 1, from the first notification that has a callback | runs the callbacks, in order | with the connection, after the callback that runs then |
+//!
+//! [`Server::start`](crate::Server::start) blocks the thread that calls it. A server with many connections calls
+//! [`Server::serve`](crate::Server::serve) on a thread for each.
+//!
+//! # Limits
+//!
+//! Nothing grows without a bound. What is full is an error at once, never a silent wait, except where the table says so.
+//!
+//! | what | default | set by | beyond it |
+//! |---|---|---|---|
+//! | a frame that is read | 16 MiB | `max_frame_bytes` of either builder | skipped; a server answers -32700, a client's call times out |
+//! | open requests of a connection, server | 1,024 | [`max_open_requests`](crate::server::ServerBuilder::max_open_requests) | error -32603, "server busy" |
+//! | threads that run tools, server | 64 a connection | [`max_threads`](crate::server::ServerBuilder::max_threads) | calls wait for a thread, up to the open requests |
+//! | open calls, client | 4,096 | [`max_open_calls`](crate::client::ClientBuilder::max_open_calls) | [`Error::Busy`](crate::Error::Busy) |
+//! | requests of the server that are open, client | 256 | | error -32603, "server busy" |
+//! | bytes for a peer that does not read, server | 16 MiB | [`max_unsent_bytes`](crate::server::ServerBuilder::max_unsent_bytes) | answers wait, and reading stops; progress is dropped |
+//! | bytes for a peer that does not read, client | 64 MiB | [`max_unsent_bytes`](crate::client::ClientBuilder::max_unsent_bytes) | [`Error::Busy`](crate::Error::Busy) |
+//! | frames in each direction of a memory pair | 256 | | writing waits |
+//! | progress reports that wait for one caller | 64 | | dropped, with a debug line |
+//! | notifications that wait for callbacks | 256 | | dropped, with a warning; "the tools changed" is never lost |
+//! | tools on a page of `tools/list`, server | 250 | [`page_size`](crate::server::ServerBuilder::page_size) | a further page |
+//! | pages and tools of one listing, client | 1,000 and 100,000 | | [`Error::Protocol`](crate::Error::Protocol) |
+//! | the name of a tool | 128 characters | | refused when it is registered |
+//! | stderr of a child, kept for errors | the last 16 KiB | [`Stderr`](crate::transport::Stderr) | the older part is forgotten |
+//! | a line of stderr given to a callback | 16 KiB | | comes in pieces |
+//!
+//! | time | default | set by |
+//! |---|---|---|
+//! | settling the protocol, all of it | 30 s | [`Timeouts::with_connect`](crate::client::Timeouts::with_connect) |
+//! | the answer to `server/discover` | 5 s | [`Timeouts::with_probe`](crate::client::Timeouts::with_probe) |
+//! | a call, from the moment it is made, writing included | 60 s | [`Timeouts::with_call`](crate::client::Timeouts::with_call), or for one call [`CallOptions`](crate::client::CallOptions) |
+//! | a call whose timeout starts anew with progress, in all | 1 h | [`Timeouts::with_call_total`](crate::client::Timeouts::with_call_total) |
+//! | closing: frames are written; the server exits by itself; it exits after SIGTERM; own threads end | 1 s; 2 s; 2 s; 500 ms | [`Patience`](crate::transport::Patience) |
+//! | a server's accepted requests, after the end of its input | 5 s | [`grace`](crate::server::ServerBuilder::grace) |
+//!
+//! # Errors: who gets to see what
+//!
+//! | what happened | the caller gets | a model sees it |
+//! |---|---|---|
+//! | a tool returned an error, or panicked | a result with [`is_error`](crate::protocol::CallToolResult::is_error) | yes |
+//! | bad arguments | the same; the text names every field and what was expected | yes, and can correct itself |
+//! | no such tool | [`Error::Peer`](crate::Error::Peer), code -32602 | as the host decides |
+//! | a tool returned [`ToolError::protocol`](crate::ToolError::protocol) | [`Error::Peer`](crate::Error::Peer) with its code and data | as the host decides |
+//! | no answer in time | [`Error::Timeout`](crate::Error::Timeout); the server is told to stop | as the host decides |
+//! | the server ended during a call | [`Error::OutcomeUnknown`](crate::Error::OutcomeUnknown), or [`Error::Closed`](crate::Error::Closed) if repeating the request is harmless; with exit status and the end of stderr | as the host decides |
+//!
+//! A panic in a tool, in a callback for notifications or lines of stderr, or in a cleanup hook is caught; its text goes to
+//! the log alone (and to stderr, where Rust's panic hook writes it). One in a progress callback unwinds through the call that
+//! waits. A [`Tap`](crate::transport::Tap) must not panic: it runs on the thread that reads. A program built with `panic = "abort"` cannot catch anything: a panic in one tool
+//! ends the server and every call with it. For small binaries use `opt-level = "s"` and LTO, and keep unwinding.
+//!
+//! # Writing tools
+//!
+//! **stdout is the protocol.** What a tool prints there by `println!` stands between the messages: this crate's client skips
+//! such lines and counts them, others end the connection. Log by the `log` crate, see [`logging`](crate::logging);
+//! `eprintln!` and `dbg!` are safe as well, as they write to stderr.
+//!
+//! **stdin is the protocol, too.** A process that a tool starts inherits both, would eat the client's next requests, and write
+//! between the answers. Start processes by [`child_command`](crate::transport::child_command), which takes both away.
+//!
+//! **Tools run at the same time**, on several threads; shared state needs a lock of its own. A tool may block as long as
+//! it likes: others go on, and so does `ping`. Long work should look at
+//! [`Context::is_cancelled`](crate::Context::is_cancelled), and wait on [`CancelToken::wait_timeout`](crate::CancelToken::wait_timeout)
+//! instead of sleeping; nobody can stop a thread from outside.
+//!
+//! **Arguments are read leniently**, because models are: a number or a boolean may come as a string (`"30"`), an integer as
+//! `30.0`, a list or an object as the text of one, all arguments together as a string, and `null` stands for an absent
+//! optional one. What changes the meaning stays an error: `1.5` or `"many"` for an integer, a number out of range, a number
+//! for a string.
+//!
+//! **Unknown arguments are ignored** with a debug line, as models invent some now and then.
+//! [`deny_unknown_arguments`](crate::FnTool::deny_unknown_arguments) makes them an error and tells clients so in the schema.
+//!
+//! **Large integers**: JSON passes through this crate as text, so 64-bit integers arrive exactly in `u64` and `i64`, and larger
+//! ones in [`Json`](crate::json::Json). JavaScript hosts read every number as a double and round beyond 2^53: return 64-bit
+//! ids as strings, and declare the parameters that take them back as `String`.
+//!
+//! # Starting servers
+//!
+//! A child process gets a few harmless variables and **no others**
+//! ([`Environment::Base`](crate::transport::Environment::Base)): pass keys one by one by
+//! [`ChildProcess::env`](crate::transport::ChildProcess::env), or everything by
+//! [`Environment::All`](crate::transport::Environment::All). Its stderr is captured, and the end of it is part of every error
+//! about its death; [`Stderr::Inherit`](crate::transport::Stderr::Inherit) shows it as it comes. On Unix it leads a process group
+//! of its own, so that closing also ends what it started, and a terminal's Ctrl-C does not reach it.
+//!
+//! # Platforms
+//!
+//! Tested on Linux alone. On macOS the same code runs, untested. On Windows there are no process groups and no SIGTERM, so that
+//! a server which does not exit by itself is ended by force, and what it started is left running; that code has never run.

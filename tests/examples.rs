@@ -1,0 +1,198 @@
+//! Every example runs and prints what its header says.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::{env, fs};
+
+use serde_json::json;
+use tinymcp::Client;
+use tinymcp::transport::ChildProcess;
+
+/// The example `name`, built by the same `cargo test` as this test.
+fn example(name: &str) -> PathBuf {
+    let test = env::current_exe().expect("a path");
+    let profile = test.parent().and_then(Path::parent).expect("target/PROFILE/deps/TEST");
+    let path = profile.join("examples").join(format!("{name}{}", env::consts::EXE_SUFFIX));
+    assert!(path.exists(), "{} is missing: build it with cargo build --examples", path.display());
+    path
+}
+
+/// An empty folder, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = env::temp_dir().join(format!("tinymcp-test-{name}-{}", std::process::id()));
+        fs::create_dir(&path).expect("a new folder");
+        Self(path)
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).expect("readable");
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn output(command: &mut Command) -> String {
+    let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output().expect("it starts");
+    let (stdout, stderr) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+    assert!(status.success(), "{status}\n{stdout}\n{stderr}");
+    assert_eq!(stderr, "");
+    stdout.into_owned()
+}
+
+/// What the header of an example promises: the lines between `$ cargo run` and the end of the block.
+fn promised(source: &str) -> String {
+    let lines =
+        source.lines().map(|line| line.trim_start_matches("//!").strip_prefix(' ').unwrap_or_default());
+    let lines = lines.skip_while(|line| !line.starts_with("$ cargo run")).skip(1);
+    lines.take_while(|line| *line != "```").map(|line| format!("{line}\n")).collect()
+}
+
+/// Runs `name` in a temporary folder of its own and compares; the folder's name differs on every run.
+fn check(name: &str, source: &str) {
+    let folder = Folder::new(name);
+    let printed = output(Command::new(example(name)).env("TMPDIR", &folder.0).env("HOME", &folder.0));
+    let mut words: Vec<String> = printed.split(' ').map(str::to_owned).collect();
+    for word in &mut words {
+        if let Some(at) = word.find(&*folder.0.to_string_lossy()) {
+            let rest = word[at..].strip_prefix(&*folder.0.to_string_lossy()).expect("found there");
+            let digits = rest.find(|c: char| c.is_ascii_digit()).expect("a process id");
+            let after = rest[digits..].trim_start_matches(|c: char| c.is_ascii_digit());
+            *word = format!("/tmp{}4711{after}", &rest[..digits]);
+        }
+    }
+    assert_eq!(words.join(" "), promised(source));
+    assert!(folder.names().is_empty(), "left behind: {:?}", folder.names());
+}
+
+#[test]
+#[cfg(unix)]
+fn the_quickstart_prints_what_it_says() {
+    check("quickstart", include_str!("../examples/quickstart.rs"));
+}
+
+#[test]
+#[cfg(unix)]
+fn the_agent_prints_what_it_says() {
+    check("agent", include_str!("../examples/agent.rs"));
+}
+
+#[test]
+fn the_echo_client_measures_the_echo_server() {
+    let mut command = Command::new(example("echo_client"));
+    let printed = output(command.args(["--calls", "20", "--"]).arg(example("echo_server")));
+    let figures: serde_json::Value = serde_json::from_str(&printed).expect("one line of JSON");
+    assert_eq!(figures["calls"], 20);
+}
+
+/// The notes server and a client for it.
+fn notes(folder: &Path) -> Client {
+    let server = ChildProcess::new(example("notes_server"), [""; 0]).env("NOTES_DIR", folder);
+    Client::builder().open(server).expect("a server")
+}
+
+fn call(client: &Client, tool: &str, arguments: serde_json::Value) -> Result<String, String> {
+    let result = client.call_tool(tool, arguments).expect("a result");
+    let text = result.text_content();
+    if result.is_error() { Err(text) } else { Ok(text) }
+}
+
+#[test]
+fn notes_are_saved_under_safe_names() {
+    let outer = Folder::new("names");
+    let folder = outer.0.join("made/when/missing");
+    let client = notes(&folder);
+    let create = |title: &str, content: &str| {
+        call(&client, "create_note", json!({"title": title, "content": content, "tags": ["a", "b"]}))
+    };
+    for (title, name) in [
+        ("Plan", "Plan.md"),
+        ("../../etc/passwd", "______etc_passwd.md"),
+        ("..", "__.md"),
+        ("  Grüße, 世界-1_2  ", "Grüße_ 世界-1_2.md"),
+        ("two\nlines: \"x\"", "two_lines_ _x_.md"),
+    ] {
+        let want = format!("Note saved to {}", folder.join(name).display());
+        assert_eq!(create(title, "text"), Ok(want), "{title:?}");
+    }
+    let text = fs::read_to_string(folder.join("two_lines_ _x_.md")).expect("saved");
+    assert_eq!(text, "---\ntitle: \"two\\nlines: \\\"x\\\"\"\ntags: [\"a\",\"b\"]\n---\n\ntext");
+
+    for blank in ["", "   "] {
+        let problem = create(blank, "text").expect_err("refused");
+        assert_eq!(problem, "bad arguments for tool create_note: title: must not be blank");
+    }
+    // Another title of the same file name is refused, the same title replaces.
+    let problem = create("?./../etc/passwd", "mine").expect_err("taken");
+    assert!(
+        problem.ends_with("etc_passwd.md: the file holds another note, choose another title"),
+        "{problem}"
+    );
+    assert!(create("Plan", "second").is_ok());
+    let text = fs::read_to_string(folder.join("Plan.md")).expect("saved");
+    assert!(text.ends_with("\n\nsecond"), "{text}");
+    // What the user put there is left alone.
+    fs::write(folder.join("Mine.md"), "by hand").expect("writable");
+    assert!(create("Mine", "x").is_err());
+    client.close().expect("an orderly end");
+}
+
+#[test]
+fn notes_are_found_in_either_case_and_cut_between_characters() {
+    let folder = Folder::new("search");
+    let client = notes(&folder.0);
+    let search = |query: &str| call(&client, "search_notes", json!({"query": query})).expect("a list");
+    assert_eq!(search("Plan"), "No notes found matching 'Plan'");
+    for (title, content) in [
+        ("b", "the PLAN\r\nis here"),
+        ("a b", "no plan"),
+        ("a", "planning"),
+        ("İ", &format!("{}NEEDLE{}", "İ".repeat(80), "世".repeat(200))),
+    ] {
+        call(&client, "create_note", json!({"title": title, "content": content})).expect("saved");
+    }
+    fs::write(folder.0.join("hand.md"), "no front matter, a plan").expect("writable");
+    fs::create_dir(folder.0.join("folder.md")).expect("a folder");
+    assert_eq!(
+        search("pLaN"),
+        "- **a**: ...a planning...\n- **a b**: ...a b no plan...\n- **b**: ...b the PLAN  is here...\n\
+         - **hand**: ...hand no front matter, a plan..."
+    );
+    let around = format!("- **İ**: ...{}NEEDLE{}...", "İ".repeat(50), "世".repeat(94));
+    assert_eq!(search("needle"), around);
+    // Front matter is not searched.
+    assert_eq!(search("tags:"), "No notes found matching 'tags:'");
+    client.close().expect("an orderly end");
+}
+
+#[test]
+fn the_logger_writes_to_stderr_alone() {
+    let folder = Folder::new("log");
+    fs::create_dir(folder.0.join("folder.md")).expect("a folder");
+    let input = folder.0.join("input");
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_notes","arguments":{"query":"x"}}}"#;
+    let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#;
+    fs::write(&input, format!("{hello}\n{call}\n")).expect("writable");
+    let Output { status, stdout, stderr } = Command::new(example("notes_server"))
+        .env("NOTES_DIR", &folder.0)
+        .env_remove("RUST_LOG")
+        .stdin(fs::File::open(&input).expect("readable"))
+        .output()
+        .expect("it starts");
+    assert!(status.success(), "{status}");
+    let stdout = String::from_utf8(stdout).expect("UTF-8");
+    assert_eq!(stdout.lines().filter(|line| line.starts_with(r#"{"jsonrpc":"2.0","#)).count(), 2, "{stdout}");
+    let stderr = String::from_utf8_lossy(&stderr).into_owned();
+    assert!(stderr.contains("WARN") && stderr.contains("folder.md"), "{stderr}");
+}
