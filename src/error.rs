@@ -12,7 +12,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a call failed.
 ///
-/// An error that the peer sent is always [`Error::Peer`]; every other variant was raised here. A tool that ran and
+/// An error that the peer sent is [`Error::Peer`], or [`Error::Refused`] if it was its answer to the handshake; every
+/// other variant was raised here. A tool that ran and
 /// failed is no error: it is a result with `is_error`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -20,6 +21,15 @@ pub enum Error {
     /// The peer answered with an error.
     #[error("{0}")]
     Peer(ErrorObject),
+
+    /// The server answered the handshake with an error.
+    #[error("the server refused the handshake: {error}{failure}")]
+    Refused {
+        /// The server's error.
+        error: ErrorObject,
+        /// What is known about the server.
+        failure: Box<Failure>,
+    },
 
     /// No answer in time. The peer has been told to stop where the protocol allows that.
     #[error("no answer within {} during {}{}", Seconds(.0.after), .0.phase, .0)]
@@ -88,16 +98,17 @@ impl Error {
     #[must_use]
     pub fn peer_error(&self) -> Option<&ErrorObject> {
         match self {
-            Self::Peer(error) => Some(error),
+            Self::Peer(error) | Self::Refused { error, .. } => Some(error),
             _ => None,
         }
     }
 
-    /// What is known about the server at the time of a timeout or the end of a connection.
+    /// What is known about the server at the time of a timeout, a refusal or the end of a connection.
     #[must_use]
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Self::Timeout(failure) | Self::Closed(failure) | Self::OutcomeUnknown(failure) => Some(failure),
+            Self::Refused { failure, .. } => Some(failure),
             _ => None,
         }
     }

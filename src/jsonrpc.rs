@@ -321,6 +321,10 @@ impl BadFrame {
         Self { id: None, error, is_batch: false }
     }
 
+    pub(crate) fn empty_batch() -> Self {
+        Self::new(ErrorObject::invalid_request("a batch needs at least one message"))
+    }
+
     /// A frame that was skipped because it is longer than `limit` bytes.
     pub(crate) fn too_long(limit: usize) -> Self {
         Self::new(ErrorObject::new(ErrorCode::PARSE_ERROR, format!("frame exceeds {limit} bytes")))

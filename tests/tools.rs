@@ -2,6 +2,9 @@
 //!
 //! No serde in scope here: the macros bring their own.
 
+#[path = "support/judge.rs"]
+mod judge;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -68,7 +71,7 @@ fn assert_client_proof(tool: &impl Tool) {
     let mut problems = Vec::new();
     lint(&tool.parameters().to_value(), tool.name(), true, &mut problems);
     assert_eq!(problems, Vec::<String>::new(), "{}", tool.parameters());
-    jsonschema::validator_for(&tool.parameters().to_value()).expect("a valid schema");
+    assert!(judge::is_schema(&tool.parameters().to_value()), "{}", tool.parameters());
 }
 
 data! {
@@ -245,7 +248,7 @@ fn data_survives_a_round_trip() {
         assert_eq!(json.as_str(), text);
         assert_eq!(&T::from_json(json.as_raw()).unwrap(), value);
         let schema = Schema::root::<T>().to_json().to_value();
-        assert!(jsonschema::is_valid(&schema, &json.to_value()), "{schema} {json}");
+        assert!(judge::is_valid(&schema, &json.to_value()), "{schema} {json}");
     }
     round(&Priority::Low, r#""low""#);
     round(&Shape::Point, r#"{"type":"Point"}"#);
@@ -271,7 +274,7 @@ fn structured_results_match_their_schema() {
         let schema = R::output_schema().expect("a schema").to_value();
         let result = output.into_result().expect("a result");
         let content = result.structured_content.clone().expect("structured");
-        assert!(jsonschema::is_valid(&schema, &content.to_value()), "{schema} {content}");
+        assert!(judge::is_valid(&schema, &content.to_value()), "{schema} {content}");
         assert_eq!(result.text_content(), content.as_str());
         result
     }

@@ -1,6 +1,9 @@
 //! Tools with types that derive `schemars::JsonSchema`.
 #![cfg(feature = "schemars")]
 
+#[path = "support/judge.rs"]
+mod judge;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -105,7 +108,7 @@ fn derived_schemas_are_client_proof() {
             ["oneOf", "anyOf", "allOf", "title", "$ref"].iter().all(|k| schema.get(k).is_none()),
             "{schema}"
         );
-        jsonschema::validator_for(&schema).unwrap();
+        assert!(judge::is_schema(&schema), "{}", tool.parameters());
         ToolRegistry::new().register(tool).unwrap();
     }
     let schema = typed::<Everything>().unwrap().parameters().to_value();
@@ -154,6 +157,6 @@ fn typed_results_match_their_schema() {
     let schema = <Typed<Node>>::output_schema().unwrap().to_value();
     let result = Typed(node).into_result().unwrap();
     let content = result.structured_content.unwrap().to_value();
-    assert!(jsonschema::is_valid(&schema, &content), "{schema} {content}");
+    assert!(judge::is_valid(&schema, &content), "{schema} {content}");
     assert_eq!(schema["type"], "object");
 }

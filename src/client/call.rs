@@ -161,8 +161,9 @@ impl Open {
         write_members: impl FnOnce(&mut Vec<u8>),
         options: &CallOptions,
     ) -> Result<Self> {
-        let start = Instant::now();
+        // The handshake, if this is the first use, has a time of its own.
         let settled = session.settled()?;
+        let start = Instant::now();
         let wants_progress = options.on_progress.is_some()
             || options.resets.unwrap_or(session.config.timeouts.reset_on_progress);
         let sent = settled.peer.request(method, wants_progress, |out, id| {
@@ -211,7 +212,10 @@ impl Open {
             Err(e) => log::debug!("ignored progress: {e}"),
         };
         let on_progress = self.options.on_progress.is_some().then_some(&mut report as &mut dyn FnMut(&Json));
-        let waited = wait(&self.waiting, self.start, patient, self.options.cancel.as_ref(), on_progress);
+        let peer = &self.settled()?.peer;
+        let look = || peer.look_after();
+        let cancel = self.options.cancel.as_ref();
+        let waited = wait(&self.waiting, self.start, patient, cancel, on_progress, &look);
         match waited {
             Waited::Answer(Ok(result)) => Ok(result),
             Waited::Answer(Err(error)) => Err(Error::Peer(error)),

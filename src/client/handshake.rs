@@ -22,6 +22,7 @@ use crate::protocol::lifecycle::{Implementation, InitializeParams, InitializeRes
 use crate::protocol::meta;
 use crate::protocol::version::ProtocolVersion;
 use crate::sync::Deadline;
+use crate::transport::Patience;
 
 /// What the probe said.
 enum Probed {
@@ -45,10 +46,11 @@ pub(super) fn settle(session: &Session) -> Result<Settled> {
     };
     match (probed, legacy) {
         (Probed::Modern(identity), _) => Ok(Settled::new(*identity, peer, &session.config)),
-        (Probed::Legacy(why), None) => Err(Error::Unsupported(format!(
-            "the server speaks none of {}: {why}",
-            listed(session.offered.newest_first())
-        ))),
+        (Probed::Legacy(why), None) => {
+            let offered = listed(session.offered.newest_first());
+            let problem = format!("the server speaks none of {offered}: {why}");
+            Err(Error::Unsupported(handshake.told(&peer, &problem)))
+        }
         (Probed::Died(error), None) => Err(error),
         (Probed::Legacy(_), Some(legacy)) => match handshake.initialize(&peer, &legacy) {
             // It answered the probe, or did not, and then died of it.
@@ -72,8 +74,9 @@ struct Handshake<'a> {
 impl Handshake<'_> {
     /// Asks with the newest revision, and if the server names others, once more with one of those.
     fn probe(&self, peer: &Peer, preferred: &ProtocolVersion) -> Result<Probed> {
+        let start = Instant::now();
         let error = match self.discover(peer, preferred) {
-            Ok(Ok(discovered)) => return self.settle_on(discovered),
+            Ok(Ok(discovered)) => return self.settle_on(peer, discovered),
             Ok(Err(problem)) => return Ok(problem),
             Err(error) => error,
         };
@@ -88,20 +91,20 @@ impl Handshake<'_> {
         };
         match choose(&supported, &self.session.offered) {
             Some(version) if version.is_modern() => match self.discover(peer, &version) {
-                Ok(Ok(discovered)) => self.settle_on(discovered),
+                Ok(Ok(discovered)) => self.settle_on(peer, discovered),
                 Ok(Err(problem)) => Ok(problem),
-                Err(error) => Err(Error::Peer(error)),
+                Err(error) => Err(self.refused(peer, error, start)),
             },
-            common => self.without_modern(common, &supported),
+            common => self.without_modern(peer, common, &supported),
         }
     }
 
-    fn settle_on(&self, discovered: DiscoverResult) -> Result<Probed> {
+    fn settle_on(&self, peer: &Peer, discovered: DiscoverResult) -> Result<Probed> {
         match choose(&discovered.supported_versions, &self.session.offered) {
             Some(version) if version.is_modern() => {
                 Ok(Probed::Modern(Box::new(identity(version, discovered))))
             }
-            common => self.without_modern(common, &discovered.supported_versions),
+            common => self.without_modern(peer, common, &discovered.supported_versions),
         }
     }
 
@@ -109,16 +112,18 @@ impl Handshake<'_> {
     /// handshake is what it asks for.
     fn without_modern(
         &self,
+        peer: &Peer,
         common: Option<ProtocolVersion>,
         supported: &[ProtocolVersion],
     ) -> Result<Probed> {
         let why = format!("it supports {}", listed(supported));
         match common {
             Some(_) => Ok(Probed::Legacy(why)),
-            None => Err(Error::Unsupported(format!(
-                "no revision in common with the server: {why}, offered {}",
-                listed(self.session.offered.newest_first())
-            ))),
+            None => {
+                let offered = listed(self.session.offered.newest_first());
+                let problem = format!("no revision in common with the server: {why}, offered {offered}");
+                Err(Error::Unsupported(self.told(peer, &problem)))
+            }
         }
     }
 
@@ -165,7 +170,7 @@ impl Handshake<'_> {
         let waited = self.ask(peer, "initialize", self.deadline, |out| write_json(out, &params))?;
         let result = match waited {
             Waited::Answer(Ok(result)) => result,
-            Waited::Answer(Err(error)) => return Err(Error::Peer(error)),
+            Waited::Answer(Err(error)) => return Err(self.refused(peer, error, start)),
             // spec: 2025-11-25 basic/utilities/cancellation (initialize MUST NOT be cancelled)
             Waited::TimedOut(_) => {
                 let after = self.start.elapsed();
@@ -175,24 +180,37 @@ impl Handshake<'_> {
             Waited::Closed => return Err(self.session.closed(Phase::Handshake, Some(peer), start.elapsed())),
         };
         let result = InitializeResult::from_json(result.as_raw())
-            .map_err(|e| Error::Protocol(format!("the result of initialize: {e}")))?;
+            .map_err(|e| Error::Protocol(self.told(peer, &format!("the result of initialize: {e}"))))?;
         if !legacy.contains(&result.protocol_version) {
             // spec: 2025-11-25 basic/lifecycle#version-negotiation (the client SHOULD disconnect)
-            return Err(Error::Unsupported(format!(
+            let problem = format!(
                 "the server answered with revision {}, offered {}",
                 result.protocol_version,
                 listed(legacy.newest_first())
-            )));
+            );
+            let error = Error::Unsupported(self.told(peer, &problem));
+            peer.close("no revision in common", &Patience::default());
+            return Err(error);
         }
         peer.notify("notifications/initialized", None)
             .map_err(|_| self.session.closed(Phase::Handshake, Some(peer), start.elapsed()))?;
         let identity = ServerIdentity {
             version: result.protocol_version,
-            info: Some(result.server_info),
+            info: Some(result.server_info).filter(|info| !info.name.is_empty()),
             capabilities: result.capabilities,
             instructions: result.instructions,
         };
         Ok(Settled::new(identity, peer.clone(), config))
+    }
+
+    fn refused(&self, peer: &Peer, error: ErrorObject, start: Instant) -> Error {
+        let failure = self.session.failure(Phase::Handshake, Some(peer), start.elapsed());
+        Error::Refused { error, failure }
+    }
+
+    /// `problem`, with what is known about the server.
+    fn told(&self, peer: &Peer, problem: &str) -> String {
+        format!("{problem}; handshake{}", self.session.failure(Phase::Handshake, Some(peer), Duration::ZERO))
     }
 
     /// On a new connection to the same server; `None` if there can be none.
@@ -220,7 +238,7 @@ impl Handshake<'_> {
         };
         let left: Option<Duration> = deadline.remaining();
         let patient = Patient { each: left, total: None, resets: false };
-        let waited = wait(&waiting, start, patient, None, None);
+        let waited = wait(&waiting, start, patient, None, None, &|| peer.look_after());
         peer.forget(waiting.id);
         Ok(waited)
     }

@@ -1,10 +1,12 @@
 //! Notifications of the server, brought to users' callbacks on a thread of their own.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use serde_json::value::RawValue;
 
 use super::ClientHandle;
@@ -13,6 +15,13 @@ use crate::json::Json;
 
 /// So many notifications may wait for a callback that is slow.
 const QUEUE: usize = 256;
+
+/// A change of the tools is told this long after its notice: changes come in bursts, and a callback that lists the tools
+/// anew would otherwise do so in the middle of one.
+const SETTLE: Duration = Duration::from_millis(10);
+
+/// If more changes came while the callback ran, it is called again after this.
+const PAUSE: Duration = Duration::from_millis(100);
 
 type OnToolsChanged = dyn Fn(&ClientHandle) + Send + Sync;
 
@@ -36,8 +45,8 @@ struct Shared {
     notices: Notices,
     session: Weak<Session>,
     /// The tools changed and the callback has not been told: further changes say nothing new. Looked at after every
-    /// notice, so that a full queue does not lose it, and cleared before the callback runs, so that a change
-    /// during the callback leads to exactly one more.
+    /// notice, so that a full queue does not lose it, and cleared before the callback runs, so that changes
+    /// during the callback lead to exactly one more.
     tools_changed: AtomicBool,
 }
 
@@ -50,6 +59,13 @@ enum Queue {
 enum Notice {
     ToolsChanged,
     Other(String, Option<Json>),
+}
+
+/// Runs a callback; a panic in it goes to the log.
+fn caught(callback: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(callback)).is_err() {
+        log::error!("a notification callback panicked");
+    }
 }
 
 impl fmt::Debug for Dispatcher {
@@ -104,23 +120,39 @@ impl Dispatcher {
 
 impl Shared {
     fn deliver(&self, queue: &Receiver<Notice>) {
-        for notice in queue {
-            let call = std::panic::AssertUnwindSafe(|| self.deliver_one(&notice));
-            if std::panic::catch_unwind(call).is_err() {
-                log::error!("a notification callback panicked");
+        // When a change of the tools is to be told.
+        let mut due: Option<Instant> = None;
+        loop {
+            let notice = match due {
+                Some(at) => queue.recv_deadline(at),
+                None => queue.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match notice {
+                Ok(Notice::Other(method, params)) => caught(|| self.tell_other(&method, params.as_ref())),
+                Ok(Notice::ToolsChanged) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            let mut pause = SETTLE;
+            if due.is_some_and(|at| at <= Instant::now()) {
+                self.tools_changed.store(false, Ordering::SeqCst);
+                caught(|| self.tell_tools_changed());
+                (due, pause) = (None, PAUSE);
+            }
+            if due.is_none() && self.tools_changed.load(Ordering::SeqCst) {
+                due = Some(Instant::now() + pause);
             }
         }
     }
 
-    fn deliver_one(&self, notice: &Notice) {
-        if let (Notice::Other(method, params), Some(callback)) = (notice, &self.notices.on_other) {
-            callback(method, params.as_ref());
+    fn tell_other(&self, method: &str, params: Option<&Json>) {
+        if let Some(callback) = &self.notices.on_other {
+            callback(method, params);
         }
-        if self.tools_changed.swap(false, Ordering::SeqCst) {
-            if let (Some(callback), Some(session)) = (&self.notices.on_tools_changed, self.session.upgrade())
-            {
-                callback(&ClientHandle { session });
-            }
+    }
+
+    fn tell_tools_changed(&self) {
+        if let (Some(callback), Some(session)) = (&self.notices.on_tools_changed, self.session.upgrade()) {
+            callback(&ClientHandle { session });
         }
     }
 }

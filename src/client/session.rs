@@ -176,6 +176,16 @@ impl Session {
     /// Everything known about the connection, for an error.
     pub(super) fn failure(&self, phase: Phase, peer: Option<&Peer>, after: Duration) -> Box<Failure> {
         let has_ended = peer.is_none_or(|peer| peer.end().is_some());
+        self.failure_of(phase, peer, after, has_ended)
+    }
+
+    fn failure_of(
+        &self,
+        phase: Phase,
+        peer: Option<&Peer>,
+        after: Duration,
+        has_ended: bool,
+    ) -> Box<Failure> {
         let link = peer.map(Peer::link);
         let detail = if self.is_closed.load(Ordering::SeqCst) {
             Some("closed by this client".to_owned())
@@ -193,7 +203,8 @@ impl Session {
     }
 
     pub(super) fn closed(&self, phase: Phase, peer: Option<&Peer>, after: Duration) -> Error {
-        Error::Closed(self.failure(phase, peer, after))
+        // A failed write comes before the end of the peer's output is read.
+        Error::Closed(self.failure_of(phase, peer, after, true))
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::{Call, Ground, NotSent, Request, Shared};
 use crate::json::Json;
-use crate::jsonrpc::{ErrorObject, Incoming, RequestId, begin_result, split_batch, write_error};
+use crate::jsonrpc::{BadFrame, ErrorObject, Incoming, RequestId, begin_result, split_batch, write_error};
 use crate::sync::Refused;
 
 /// An accepted request of a batch.
@@ -23,7 +23,7 @@ impl Shared {
     /// Acts on a batch; from the reading thread.
     pub(super) fn accept_batch(self: &Arc<Self>, frame: &[u8]) {
         let Some(messages) = split_batch(frame) else {
-            return self.answer(None, &ErrorObject::invalid_request("a batch needs at least one message"));
+            return self.refuse(frame, &BadFrame::empty_batch());
         };
         let mut answers = Vec::new();
         let mut items = Vec::new();

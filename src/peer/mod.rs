@@ -23,6 +23,7 @@ mod serve;
 mod wait;
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -41,6 +42,9 @@ pub(crate) use wait::{Patient, Waited, wait};
 use crate::jsonrpc::{BadFrame, ErrorObject, RequestId, write_call};
 use crate::sync::{Deadline, ThreadPool};
 use crate::transport::{Connection, EndStep, Ending, Link, Patience};
+
+/// How long after the end of the peer's process its output may last.
+const LAST_WORDS: Duration = Duration::from_millis(250);
 
 /// What an engine may hold at a time. The public face is `ServerBuilder` and `ClientBuilder`.
 #[derive(Clone, Debug)]
@@ -154,6 +158,8 @@ pub(crate) struct Shared {
     /// Disconnected when reading has ended.
     ended: (std::sync::Mutex<Option<Sender<()>>>, Receiver<()>),
     runs_short_calls: bool,
+    /// No more requests are accepted.
+    is_ending: AtomicBool,
 }
 
 impl std::fmt::Debug for Peer {
@@ -195,6 +201,7 @@ impl Peer {
             end: OnceLock::new(),
             ended: (std::sync::Mutex::new(Some(end_tx)), end_rx),
             runs_short_calls: setup.runs_short_calls,
+            is_ending: AtomicBool::new(false),
         });
         reader::start(&shared)?;
         Ok(Self(shared))
@@ -267,13 +274,28 @@ impl Peer {
         self.0.end.get().cloned()
     }
 
+    /// Ends the connection if the peer's process has ended and yet its output has not: something that it started holds the
+    /// pipe open, and would keep every caller until its timeout.
+    pub(crate) fn look_after(&self) {
+        if self.0.end.get().is_some() || !self.0.link.has_ended() {
+            return;
+        }
+        // The end of its output is usually a moment behind. Nothing is ever sent.
+        let _ = self.0.ended.1.recv_timeout(LAST_WORDS);
+        if self.0.end.get().is_none() {
+            self.0.finish(Some("its process ended and left its output open to another".to_owned()));
+        }
+    }
+
     /// The other end.
     pub(crate) fn link(&self) -> &dyn Link {
         self.0.link.as_ref()
     }
 
     /// Lets accepted requests finish, and their answers be written: `false` if some were not by the deadline.
+    /// Requests that still come are refused.
     pub(crate) fn drain(&self, deadline: Deadline) -> bool {
+        self.0.is_ending.store(true, Ordering::SeqCst);
         let finished = self.0.in_flight.drain(deadline);
         let left = deadline.remaining().map(|left| left.max(Duration::from_millis(100)));
         self.0.outbox.drain(Deadline::after(left)) && finished
@@ -284,7 +306,7 @@ impl Peer {
         let shared = &self.0;
         shared.in_flight.cancel_all(reason);
         let flushed = shared.outbox.drain(Deadline::after(Some(patience.flush)));
-        let had_ended = shared.end.get().is_some();
+        let had_ended = shared.link.has_ended() || shared.end.get().is_some();
         shared.outbox.close(reason);
         shared.pending.close();
         let mut ending = shared.link.close(patience);
@@ -296,7 +318,7 @@ impl Peer {
         let reader_detached = !shared.reading.is_own_thread() && {
             // Nothing is ever sent: this ends by the disconnection or by the time.
             let _ = shared.ended.1.recv_timeout(patience.threads);
-            shared.end.get().is_none()
+            shared.reading.is_stuck(patience.threads)
         };
         shared.reading.dismiss(patience.threads);
         if reader_detached {

@@ -89,7 +89,7 @@ impl Outbox {
             if let Some(reason) = &state.ended {
                 return Err(NotSent::Closed(reason.clone()));
             }
-            if state.writer.is_some() || state.has_room(frame.len(), self.limit) {
+            if self.may_write(&state) || state.has_room(frame.len(), self.limit) {
                 break;
             }
             if self.writing == Writing::Threaded {
@@ -97,20 +97,20 @@ impl Outbox {
             }
             state = self.wait(state);
         }
-        let Some(writer) = state.writer.take() else {
+        let writer = if self.may_write(&state) { state.writer.take() } else { None };
+        let Some(writer) = writer else {
             state.waiting.extend_from_slice(frame);
             return Ok(());
         };
         if state.waiting.is_empty() {
             drop(state);
-            self.write(writer, frame);
+            self.write(writer, frame)
         } else {
             state.waiting.extend_from_slice(frame);
             let batch = std::mem::take(&mut state.waiting);
             drop(state);
-            self.write(writer, &batch);
+            self.write(writer, &batch)
         }
-        Ok(())
     }
 
     /// Leaves `frame` to be written by the next [`flush`](Self::flush), [`nudge`](Self::nudge) or `send`. Never waits.
@@ -154,7 +154,8 @@ impl Outbox {
         if let Some(writer) = state.writer.take() {
             let batch = std::mem::take(&mut state.waiting);
             drop(state);
-            self.write(writer, &batch);
+            // The answers of others: who waits for them learns of the end by reading.
+            let _ = self.write(writer, &batch);
         }
     }
 
@@ -201,10 +202,12 @@ impl Outbox {
         drop(writer);
     }
 
-    /// Writes `frames` and then whatever was left meanwhile, and gives the writer back.
-    fn write(self: &Arc<Self>, mut writer: Box<dyn FrameWrite>, frames: &[u8]) {
+    /// Writes `frames` and then whatever was left meanwhile, and gives the writer back. Fails if `frames` could not be
+    /// written: a peer may end its input and yet not its output, and then nothing else says so.
+    fn write(self: &Arc<Self>, mut writer: Box<dyn FrameWrite>, frames: &[u8]) -> Result<(), NotSent> {
         let mut batch;
         let mut frames = frames;
+        let mut outcome = Err(());
         loop {
             let written = match self.writing {
                 Writing::Direct => writer.write_frames(frames).map(|()| frames.len()),
@@ -212,30 +215,40 @@ impl Outbox {
             };
             let mut state = self.lock();
             match written {
-                Err(e) => return self.fail(&mut state, &e),
+                Err(e) => {
+                    self.fail(&mut state, &e);
+                    return outcome.map_err(|()| NotSent::Closed(e.to_string()));
+                }
                 Ok(written) if written < frames.len() => {
                     state.waiting.splice(..0, frames[written..].iter().copied());
                     if self.is_over(&mut state) {
-                        return;
+                        return Ok(());
                     }
                     state.writer = Some(writer);
                     self.call_thread(&mut state);
-                    return;
+                    return Ok(());
                 }
-                Ok(_) => {}
+                Ok(_) => outcome = Ok(()),
             }
             if self.is_over(&mut state) {
-                return;
+                return Ok(());
             }
             if state.waiting.is_empty() {
                 state.writer = Some(writer);
                 self.signal(&state);
-                return;
+                return Ok(());
             }
             batch = std::mem::take(&mut state.waiting);
             frames = &batch;
             self.signal(&state); // there is room again
         }
+    }
+
+    /// Whether a sender takes the writer. Not if the writer thread was called because the channel is full: each
+    /// sender would then move all that waits, once there and once back.
+    fn may_write(&self, state: &State) -> bool {
+        let is_left = self.writing == Writing::Threaded && state.thread == WriterThread::Called;
+        state.writer.is_some() && !is_left
     }
 
     /// Whether the end came while we were writing.

@@ -2,6 +2,7 @@
 //! call turns out long. See [`Baton`] for the rule and its proof.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, Thread};
@@ -88,10 +89,31 @@ impl Reading {
         }
     }
 
+    /// Whether a read is still blocked after `grace`.
+    pub(super) fn is_stuck(&self, grace: Duration) -> bool {
+        let deadline = Deadline::after(Some(grace));
+        while self.reader.try_lock().is_err() {
+            if deadline.has_passed() {
+                return true;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        false
+    }
+
     fn wake_stand_by(&self) {
         if let Some(stand_by) = locked(&self.stand_by).as_ref() {
             stand_by.unpark();
         }
+    }
+}
+
+/// What is left of a connection that has ended.
+struct NothingMore;
+
+impl FrameRead for NothingMore {
+    fn read_frame(&mut self, _frame: &mut Vec<u8>) -> io::Result<Received> {
+        Ok(Received::End)
     }
 }
 
@@ -114,7 +136,11 @@ fn spawn(shared: &Arc<Shared>, name: &str, post: Post) -> io::Result<()> {
     // Counted by the one who starts it, so that nobody finds it missing in between.
     let mut threads = locked(&shared.reading.threads);
     let thread = thread::Builder::new().name(name.into()).spawn(move || {
-        at_work.serve_posts(post);
+        // A transport of somebody else may panic. Without an end its callers would wait for nothing.
+        if catch_unwind(AssertUnwindSafe(|| at_work.serve_posts(post))).is_err() {
+            log::error!("a reading thread panicked");
+            at_work.finish(Some("reading panicked".to_owned()));
+        }
         let mut threads = locked(&at_work.reading.threads);
         threads.retain(|id| *id != thread::current().id());
         at_work.reading.ended.notify_all();
@@ -137,7 +163,11 @@ impl Shared {
         loop {
             post = match post {
                 Post::Reader => match self.read() {
-                    Left::Ended => return,
+                    Left::Ended => {
+                        // Handles may live long after the connection; its descriptor must not.
+                        *locked(&self.reading.reader) = Box::new(NothingMore);
+                        return;
+                    }
                     Left::Relieved if self.reading.has_stand_by.swap(true, Ordering::SeqCst) => return,
                     Left::Relieved => Post::StandBy,
                 },
@@ -165,7 +195,6 @@ impl Shared {
                 Tick::Took => {
                     *locked(&reading.stand_by) = None;
                     reading.has_stand_by.store(false, Ordering::SeqCst);
-                    locked(&reading.density).since_taken = 0;
                     return true;
                 }
                 Tick::Active => quiet = 0,
@@ -181,17 +210,12 @@ impl Shared {
     }
 
     /// Makes sure that a stand-by ticks; `false` if there is none now.
-    fn is_watched(self: &Arc<Self>, density: &Density) -> bool {
+    fn is_watched(self: &Arc<Self>) -> bool {
         let reading = &self.reading;
         if reading.baton.is_watched() {
             return true;
         }
-        let has_stand_by = reading.has_stand_by.load(Ordering::SeqCst);
-        if !has_stand_by && !density.may_start_stand_by() {
-            return false;
-        }
         reading.baton.watch();
-        // Again: the thread that lost the role may have come back in between.
         if reading.has_stand_by.swap(true, Ordering::SeqCst) {
             reading.wake_stand_by();
             return true;
@@ -278,6 +302,10 @@ impl Shared {
             self.pong(&id);
             return None;
         }
+        if self.is_ending.load(Ordering::SeqCst) {
+            self.answer(Some(&id), &ErrorObject::internal("server is ending"));
+            return None;
+        }
         match self.in_flight.begin(id.clone()) {
             Ok(call) => return Some(call),
             // Without the id: an answer to it would be taken for the first call's.
@@ -313,9 +341,8 @@ impl Shared {
 
     /// Lends the role, so that something that may take long can be done; `None` if nobody would take over.
     fn lend(self: &Arc<Self>) -> Option<Lent> {
-        let density = locked(&self.reading.density);
-        let is_watched = self.runs_short_calls && density.is_dense() && self.is_watched(&density);
-        drop(density);
+        let is_watched =
+            self.runs_short_calls && locked(&self.reading.density).is_dense() && self.is_watched();
         if !is_watched {
             // A loan that nobody ends would be taken, by a stand-by that still looks, and there would be two readers.
             return None;
@@ -416,7 +443,7 @@ impl Shared {
         }
     }
 
-    fn refuse(&self, frame: &[u8], bad: &BadFrame) {
+    pub(super) fn refuse(&self, frame: &[u8], bad: &BadFrame) {
         if let Some(error) = self.role.bad_frame(frame, bad) {
             self.answer(bad.id.as_ref(), &error);
         }
@@ -427,14 +454,12 @@ impl Shared {
 struct Density {
     last: Option<Instant>,
     run: u32,
-    /// Requests since the role was last taken from somebody.
-    since_taken: u32,
 }
 
 impl Default for Density {
     /// Dense until the first gap shows otherwise: most connections begin with a burst.
     fn default() -> Self {
-        Self { last: None, run: DENSE_RUN, since_taken: DENSE_RUN }
+        Self { last: None, run: DENSE_RUN }
     }
 }
 
@@ -444,16 +469,10 @@ impl Density {
         let now = Instant::now();
         let gap = self.last.replace(now).map_or(Duration::ZERO, |last| now - last);
         self.run = if gap < DENSE_GAP { (self.run + 1).min(DENSE_RUN) } else { 0 };
-        self.since_taken = self.since_taken.saturating_add(1);
         self.is_dense()
     }
 
     fn is_dense(&self) -> bool {
         self.run >= DENSE_RUN
-    }
-
-    /// Whoever lost the role is usually back soon, as the next stand-by: only the operating system had interrupted it.
-    fn may_start_stand_by(&self) -> bool {
-        self.since_taken >= DENSE_RUN
     }
 }

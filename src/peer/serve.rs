@@ -7,7 +7,6 @@ use std::sync::Arc;
 use super::{Call, Ground, NotSent, Outlet, Request, Served, Shared};
 use crate::json::Json;
 use crate::jsonrpc::{ErrorObject, Incoming, RequestId, begin_result, write_call, write_error};
-use crate::sync::Worker;
 
 thread_local! {
     /// Every frame is put together here, so that a call allocates none.
@@ -72,41 +71,37 @@ impl Shared {
     pub(super) fn serve_on_worker(self: &Arc<Self>, call: Arc<Call>, request: Request<'_>) {
         let method = request.method.to_owned();
         let params = request.params.map(Json::from_raw);
-        self.on_worker(call, move |shared, call, worker| {
-            shared.serve_at_work(
-                call,
-                worker,
-                Request { method: &method, params: params.as_ref().map(Json::as_raw) },
-            );
+        self.on_worker(call, move |shared, call, answer| {
+            let request = Request { method: &method, params: params.as_ref().map(Json::as_raw) };
+            shared.serve(call, request, Ground::Worker, answer)
         });
     }
 
     /// The same for a request that is still the frame it came in, which was read once without error.
     pub(super) fn serve_frame_on_worker(self: &Arc<Self>, call: Arc<Call>, frame: Vec<u8>) {
-        self.on_worker(call, move |shared, call, worker| {
-            if let Ok(Incoming::Request { method, params, .. }) = Incoming::decode(&frame) {
-                shared.serve_at_work(call, worker, Request { method: &method, params });
+        self.on_worker(call, move |shared, call, answer| match Incoming::decode(&frame) {
+            Ok(Incoming::Request { method, params, .. }) => {
+                shared.serve(call, Request { method: &method, params }, Ground::Worker, answer)
             }
+            _ => None,
         });
     }
 
-    fn serve_at_work(self: &Arc<Self>, call: &Arc<Call>, worker: &Worker<'_>, request: Request<'_>) {
-        with_buffer(|frame| {
-            if self.serve(call, request, Ground::Worker, frame) == Some(true) {
-                worker.is_finishing();
-                self.sent(self.outbox.send(frame));
-            }
-        });
-    }
-
+    /// Runs `serve` on a worker and sends what it put into the buffer, by when everything `serve` holds is freed.
     fn on_worker(
         self: &Arc<Self>,
         call: Arc<Call>,
-        work: impl FnOnce(&Arc<Self>, &Arc<Call>, &Worker<'_>) + Send + 'static,
+        serve: impl FnOnce(&Arc<Self>, &Arc<Call>, &mut Vec<u8>) -> Option<bool> + Send + 'static,
     ) {
         let (shared, at_work) = (Arc::clone(self), Arc::clone(&call));
         let accepted = self.pool.execute(move |worker| {
-            work(&shared, &at_work, worker);
+            with_buffer(|answer| {
+                let served = serve(&shared, &at_work, answer);
+                worker.is_finishing();
+                if served == Some(true) {
+                    shared.sent(shared.outbox.send(answer));
+                }
+            });
             shared.in_flight.end();
         });
         if let Err(refused) = accepted {

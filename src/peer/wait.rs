@@ -33,13 +33,18 @@ pub(crate) enum Waited {
 /// What to do with progress, on the waiting thread.
 pub(crate) type OnProgress<'a> = Option<&'a mut dyn FnMut(&Json)>;
 
-/// Waits for the answer. The time runs from `start`, so that writing the request counts.
+/// How often a caller that still waits looks whether there is anybody to wait for.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Waits for the answer. The time runs from `start`, so that writing the request counts. `look` is called now and then
+/// and may end the connection if it finds the peer gone.
 pub(crate) fn wait(
     waiting: &Waiting,
     start: std::time::Instant,
     patient: Patient,
     cancel: Option<&CancelToken>,
     mut on_progress: OnProgress<'_>,
+    look: &dyn Fn(),
 ) -> Waited {
     let ends = |time: Option<Duration>, from: std::time::Instant| {
         Deadline::after(time.map(|time| time.saturating_sub(from.elapsed())))
@@ -48,18 +53,23 @@ pub(crate) fn wait(
     let mut deadline = ends(patient.each, start).earlier(total);
     let closed_or = |answer: Result<Answer, _>| answer.map_or(Waited::Closed, Waited::Answer);
     if cancel.is_none() && on_progress.is_none() && !patient.resets {
-        return match deadline.instant() {
-            None => closed_or(waiting.answer.recv().map_err(drop)),
-            Some(at) => match waiting.answer.recv_deadline(at) {
-                Err(RecvTimeoutError::Timeout) => Waited::TimedOut(start.elapsed()),
-                answer => closed_or(answer.map_err(drop)),
-            },
-        };
+        loop {
+            let until = deadline.earlier(Deadline::after(Some(LOOK)));
+            let Some(at) = until.instant() else { return closed_or(waiting.answer.recv().map_err(drop)) };
+            match waiting.answer.recv_deadline(at) {
+                Err(RecvTimeoutError::Timeout) if deadline.has_passed() => {
+                    return Waited::TimedOut(start.elapsed());
+                }
+                Err(RecvTimeoutError::Timeout) => look(),
+                answer => return closed_or(answer.map_err(drop)),
+            }
+        }
     }
     let cancelled = cancel.map_or_else(never, CancelToken::receiver);
     let mut progress: Receiver<Json> = waiting.progress.clone();
     loop {
-        let timeout = deadline.instant().map_or_else(never, crossbeam_channel::at);
+        let until = deadline.earlier(Deadline::after(Some(LOOK)));
+        let timeout = until.instant().map_or_else(never, crossbeam_channel::at);
         select! {
             recv(progress) -> report => match report {
                 Ok(report) => {
@@ -84,7 +94,12 @@ pub(crate) fn wait(
                 let reason = cancel.and_then(CancelToken::reason).unwrap_or("cancelled");
                 return Waited::Cancelled(reason.to_owned());
             },
-            recv(timeout) -> _ => return Waited::TimedOut(start.elapsed()),
+            recv(timeout) -> _ => {
+                if deadline.has_passed() {
+                    return Waited::TimedOut(start.elapsed());
+                }
+                look();
+            }
         }
     }
 }

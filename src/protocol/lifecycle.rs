@@ -6,12 +6,14 @@ use crate::json::{Object, wire};
 use super::{ClientCapabilities, ProtocolVersion, ServerCapabilities};
 
 wire::wire! {
-    /// Which software a client or server is. Self-reported: for display and logs, not for decisions.
+    /// Which software a client or server is. Self-reported: for display and logs, not for decisions. So what is
+    /// missing or unreadable is empty, and costs no handshake.
+    #[derive(Default)]
     pub struct Implementation {
         /// Its name for programs.
-        pub name: String = "name",
+        pub name: String = "name" or lenient,
         /// Its version.
-        pub version: String = "version",
+        pub version: String = "version" or lenient,
         /// Its name for people. From 2025-06-18 on.
         pub title: Option<String> = "title",
         /// What it does. From 2025-11-25 on.
@@ -53,7 +55,7 @@ wire::wire! {
         /// What the server offers.
         pub capabilities: ServerCapabilities = "capabilities" or lenient,
         /// Which software it is.
-        pub server_info: Implementation = "serverInfo",
+        pub server_info: Implementation = "serverInfo" or lenient,
         /// How to use the server, for the model.
         pub instructions: Option<String> = "instructions",
         /// Metadata.

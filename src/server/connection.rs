@@ -38,17 +38,25 @@ impl Connection {
         *self.legacy.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(client));
     }
 
-    /// Tells a Legacy client of every change of the tools. A Modern one asks for that by a subscription.
-    pub(super) fn announce_changes(self: &Arc<Self>, peer: &Peer) -> Option<ChangeListener> {
+    /// Tells a Legacy client of every change of the tools after the generation `seen`. A Modern one asks for that by a
+    /// subscription.
+    pub(super) fn announce_changes(self: &Arc<Self>, peer: &Peer, seen: u64) -> Option<ChangeListener> {
         let (connection, peer) = (Arc::downgrade(self), peer.clone());
         let server = self.server.upgrade()?;
-        Some(server.config.tools.on_change(move || {
+        let tools = &server.config.tools;
+        let announce = move || {
             if connection.upgrade().is_some_and(|connection| connection.legacy().is_some()) {
                 if let Err(e) = peer.try_notify("notifications/tools/list_changed", None) {
                     log::debug!("a change of the tools was not announced: {e:?}");
                 }
             }
-        }))
+        };
+        let listener = tools.on_change(announce.clone());
+        // The engine serves already: a first call may have changed them before there was a listener.
+        if tools.generation() != seen {
+            announce();
+        }
+        Some(listener)
     }
 
     /// Serves one message without a wire.

@@ -96,9 +96,10 @@ impl Server {
         let connection = Arc::new(Connection::new(Arc::clone(&self.0)));
         let setup = Setup { limits: config.limits.clone(), writing: Writing::Direct, runs_short_calls: true };
         let role = Arc::<Connection>::clone(&connection);
+        let seen = config.tools.generation();
         let peer = Peer::start(opened, role, &setup).map_err(cannot("cannot start a thread"))?;
         // Until the connection is over: dropping the listener ends it.
-        let _listener = connection.announce_changes(&peer);
+        let _listener = connection.announce_changes(&peer, seen);
         let ended = peer.ended();
         let stopped = self.0.stop.receiver();
         select! {

@@ -1,13 +1,17 @@
 //! [`Paces`]: how long each tool takes, to know which calls are worth a thread of their own.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 /// What handing a call to another thread costs, and somewhat more. A tool that takes longer gains from a thread
 /// of its own, which may be on another core.
 const SHORT: Duration = Duration::from_micros(20);
+
+/// Further calls of a tool go elsewhere, so that one that suddenly blocks takes few reading threads with it. More than one,
+/// because a thread may also have lost the role just because the operating system interrupted it.
+const MAX_ON_READERS: u32 = 4;
 
 /// Names beyond this number are not measured, in case tools come and go under ever new names.
 const MAX_NAMES: usize = 10_000;
@@ -20,9 +24,8 @@ const UNKNOWN: u64 = u64::MAX;
 pub(super) struct Pace {
     /// Nanoseconds, or [`UNKNOWN`].
     mean: AtomicU64,
-    /// A call of this tool runs on a reading thread. A second one goes elsewhere, so that a tool that suddenly blocks takes
-    /// one reading thread with it and not all.
-    is_on_reader: AtomicBool,
+    /// So many calls of this tool run on threads that read, or did when the call began.
+    on_readers: AtomicU32,
 }
 
 impl Pace {
@@ -30,11 +33,15 @@ impl Pace {
     pub(super) fn enter_reader(&self) -> bool {
         let mean = self.mean.load(Ordering::Relaxed);
         let is_short = mean == UNKNOWN || u128::from(mean) < SHORT.as_nanos();
-        is_short && !self.is_on_reader.swap(true, Ordering::Acquire)
+        if !is_short || self.on_readers.load(Ordering::Relaxed) >= MAX_ON_READERS {
+            return false;
+        }
+        self.on_readers.fetch_add(1, Ordering::Relaxed);
+        true
     }
 
     pub(super) fn leave_reader(&self) {
-        self.is_on_reader.store(false, Ordering::Release);
+        self.on_readers.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// A call took the time since `start`. The mean falls fast, as first calls are slow, and rises slowly, as any call
@@ -65,7 +72,7 @@ impl Paces {
         if paces.len() >= MAX_NAMES {
             return None;
         }
-        let pace = Pace { mean: AtomicU64::new(UNKNOWN), is_on_reader: AtomicBool::new(false) };
+        let pace = Pace { mean: AtomicU64::new(UNKNOWN), on_readers: AtomicU32::new(0) };
         Some(Arc::clone(paces.entry(name.to_owned()).or_insert_with(|| Arc::new(pace))))
     }
 }

@@ -14,5 +14,5 @@ mod primitive;
 pub(crate) use baton::{Baton, Lent, Tick};
 pub use cancel::CancelToken;
 pub(crate) use deadline::Deadline;
-pub(crate) use pool::{Refused, ThreadPool, Worker};
+pub(crate) use pool::{Refused, ThreadPool};
 pub(crate) use primitive::{Mutex, lock};

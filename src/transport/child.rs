@@ -73,7 +73,8 @@ pub enum Stderr {
     Inherit,
     /// Discard it.
     Discard,
-    /// Like `Capture`, and give each line to this callback, on a thread of its own.
+    /// Like `Capture`, and give each line to this callback, on a thread of its own. If it cannot keep up, up to 1,024 lines
+    /// wait and further ones are dropped, which is reported in the log.
     Lines(Arc<dyn Fn(&str) + Send + Sync>),
 }
 
@@ -387,10 +388,13 @@ impl Link for ChildLink {
         self.wait(Duration::from_millis(200))
     }
 
+    fn has_ended(&self) -> bool {
+        lock(&self.child).poll().is_some()
+    }
+
     fn stderr_tail(&self) -> String {
         // After the end of the process only what it left behind can keep the pipe open.
-        let ended = lock(&self.child).poll().is_some();
-        self.stderr.text(if ended { Duration::from_millis(200) } else { Duration::ZERO })
+        self.stderr.text(if self.has_ended() { Duration::from_millis(200) } else { Duration::ZERO })
     }
 
     fn close(&self, patience: &Patience) -> Ending {

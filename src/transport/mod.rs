@@ -137,6 +137,11 @@ pub trait Link: Send + Sync {
         None
     }
 
+    /// Whether the peer is a process and is known to have ended. Must not wait.
+    fn has_ended(&self) -> bool {
+        false
+    }
+
     /// The last of what the peer wrote to stderr. Called after the connection ended it waits a moment for
     /// the rest.
     fn stderr_tail(&self) -> String {

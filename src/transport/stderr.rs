@@ -6,12 +6,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded};
 
 use crate::sync::{Mutex, lock};
 
 /// How much is kept for error messages.
 const TAIL_BYTES: usize = 16 * 1024;
+
+/// So many lines may wait for a callback; then they are dropped.
+const QUEUE: usize = 1024;
 
 /// A line longer than this is given to the callback in pieces.
 const LINE_BYTES: usize = 16 * 1024;
@@ -23,7 +26,8 @@ pub(super) type OnLine = dyn Fn(&str) + Send + Sync;
 ///
 /// A thread (`mcp-stderr`) reads from before the first byte is written to the child, because a full
 /// pipe would block it. Bound: [`TAIL_BYTES`]. End: the pipe's; it is never joined, for a process the child left
-/// behind may hold the pipe open.
+/// behind may hold the pipe open. For the same reason a callback runs on a second one (`mcp-lines`): it may be slow, or
+/// call the very server that would be blocked. Bound: [`QUEUE`] lines.
 #[derive(Debug)]
 pub(super) struct StderrTail {
     tail: Arc<Mutex<VecDeque<u8>>>,
@@ -45,10 +49,11 @@ impl StderrTail {
         let (end, ended) = bounded::<()>(0);
         let tail = Arc::<Mutex<VecDeque<u8>>>::default();
         let kept = Arc::clone(&tail);
+        let lines = callback.map(|callback| Lines::start(callback, end.clone())).transpose()?;
         std::thread::Builder::new().name("mcp-stderr".into()).spawn(move || {
             let _end = end;
+            let mut lines = lines;
             let mut buf = [0; 4096];
-            let mut line = Vec::new();
             loop {
                 let read = match pipe.read(&mut buf) {
                     Ok(0) => break,
@@ -60,12 +65,12 @@ impl StderrTail {
                     }
                 };
                 keep(&mut lock(&kept), read);
-                if let Some(callback) = &callback {
-                    split_lines(&mut line, read, callback.as_ref());
+                if let Some(lines) = &mut lines {
+                    lines.split(read);
                 }
             }
-            if let Some(callback) = callback.filter(|_| !line.is_empty()) {
-                give(callback.as_ref(), &line);
+            if let Some(mut lines) = lines.filter(|lines| !lines.line.is_empty()) {
+                lines.give();
             }
         })?;
         Ok(Self { tail, ended })
@@ -86,21 +91,45 @@ fn keep(tail: &mut VecDeque<u8>, read: &[u8]) {
     tail.extend(read);
 }
 
-/// Gives the line to the callback. If that panics the pipe is read on all the same, for the child's sake.
-fn give(callback: &OnLine, line: &[u8]) {
-    let line = String::from_utf8_lossy(line);
-    let call = AssertUnwindSafe(|| callback(line.trim_end_matches(['\r', '\n'])));
-    if catch_unwind(call).is_err() {
-        log::error!("a callback for lines of stderr panicked");
-    }
+/// What is written, as lines on their way to a callback.
+struct Lines {
+    line: Vec<u8>,
+    queue: Sender<String>,
+    dropped: u64,
 }
 
-fn split_lines(line: &mut Vec<u8>, read: &[u8], callback: &OnLine) {
-    for piece in read.split_inclusive(|b| *b == b'\n') {
-        line.extend_from_slice(piece);
-        if piece.ends_with(b"\n") || line.len() >= LINE_BYTES {
-            give(callback, line);
-            line.clear();
+impl Lines {
+    /// `end` is dropped after the last line was given.
+    fn start(callback: Arc<OnLine>, end: Sender<()>) -> io::Result<Self> {
+        let (queue, lines) = bounded::<String>(QUEUE);
+        std::thread::Builder::new().name("mcp-lines".into()).spawn(move || {
+            let _end = end;
+            for line in lines {
+                if catch_unwind(AssertUnwindSafe(|| callback(&line))).is_err() {
+                    log::error!("a callback for stderr lines panicked");
+                }
+            }
+        })?;
+        Ok(Self { line: Vec::new(), queue, dropped: 0 })
+    }
+
+    fn split(&mut self, read: &[u8]) {
+        for piece in read.split_inclusive(|b| *b == b'\n') {
+            self.line.extend_from_slice(piece);
+            if piece.ends_with(b"\n") || self.line.len() >= LINE_BYTES {
+                self.give();
+            }
+        }
+    }
+
+    fn give(&mut self) {
+        let line = String::from_utf8_lossy(&self.line).trim_end_matches(['\r', '\n']).to_owned();
+        self.line.clear();
+        if self.queue.try_send(line).is_err() {
+            self.dropped += 1;
+            if self.dropped == 1 {
+                log::warn!("dropped a line of stderr: {QUEUE} wait for a callback that is slow");
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! [`Tap`]: seeing every frame that passes, for recorders and wire logs.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::{Connection, FrameRead, FrameWrite, Received};
@@ -18,7 +19,7 @@ pub enum Direction {
 /// Sees every frame that passes a connection, exactly as it passes.
 ///
 /// Called by the thread that reads or writes, in the order of the wire and before the frame is acted on: return
-/// quickly, and hand work to another thread.
+/// quickly, and hand work to another thread. A panic goes to the log and costs the tap that frame, not the connection.
 pub trait Tap: Send + Sync {
     /// One frame, without its line end. It may be anything the peer wrote, not only JSON.
     fn frame(&self, direction: Direction, frame: &[u8]);
@@ -45,6 +46,13 @@ pub(crate) fn tapped(connection: Connection, tap: &Arc<dyn Tap>) -> Connection {
     }
 }
 
+/// The thread that reads and the writer in use would be lost with a panic, and every call with them.
+fn show(tap: &dyn Tap, direction: Direction, frame: &[u8]) {
+    if catch_unwind(AssertUnwindSafe(|| tap.frame(direction, frame))).is_err() {
+        log::error!("a tap panicked");
+    }
+}
+
 struct TappedReader {
     inner: Box<dyn FrameRead>,
     tap: Arc<dyn Tap>,
@@ -54,7 +62,7 @@ impl FrameRead for TappedReader {
     fn read_frame(&mut self, frame: &mut Vec<u8>) -> io::Result<Received> {
         let received = self.inner.read_frame(frame)?;
         if received == Received::Frame {
-            self.tap.frame(Direction::Received, frame);
+            show(&*self.tap, Direction::Received, frame);
         }
         Ok(received)
     }
@@ -75,7 +83,7 @@ impl TappedWriter {
     fn show(&mut self, frames: &[u8]) {
         let new = frames.get(self.partial..).unwrap_or_default();
         for frame in new.split_inclusive(|b| *b == b'\n') {
-            self.tap.frame(Direction::Sent, frame.strip_suffix(b"\n").unwrap_or(frame));
+            show(&*self.tap, Direction::Sent, frame.strip_suffix(b"\n").unwrap_or(frame));
         }
         self.partial = 0;
     }

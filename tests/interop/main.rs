@@ -1,0 +1,67 @@
+//! Our client with other people's servers, and our servers with other people's clients.
+//!
+//! The peers are installed programs, so that there is no use in running this without them:
+//!
+//! ```text
+//! TINYMCP_INTEROP=$(.ci/peers) cargo test --test interop [-- NAME...]
+//! ```
+//!
+//! `.ci/peers` installs them into a directory outside the tree and prints its name. Without the variable nothing is tested,
+//! and this says so. `NAME` picks the cases whose name contains it. The example programs must have been built.
+
+#![allow(clippy::print_stdout, reason = "this is a test harness")]
+
+mod our_client;
+mod our_server;
+mod peers;
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{RecvTimeoutError, bounded};
+use peers::Peers;
+
+/// No case takes nearly as long.
+const LIMIT: Duration = Duration::from_secs(120);
+
+type Case = (&'static str, fn(&Peers));
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    if args.first().is_some_and(|arg| arg == our_server::SERVE) {
+        our_server::serve();
+        return ExitCode::SUCCESS;
+    }
+    let Some(dir) = std::env::var_os("TINYMCP_INTEROP").filter(|dir| !dir.is_empty()) else {
+        println!("interop: no peers (set TINYMCP_INTEROP), nothing tested");
+        return ExitCode::SUCCESS;
+    };
+    let dir = std::fs::canonicalize(&dir).unwrap_or_else(|e| panic!("TINYMCP_INTEROP={dir:?}: {e}"));
+    let cases = our_client::CASES.iter().chain(our_server::CASES).copied().chain(our_server::notes_case());
+    let chosen = cases.filter(|(name, _)| args.is_empty() || args.iter().any(|arg| name.contains(arg)));
+    let (mut passed, mut failed) = (0, Vec::new());
+    for (name, case) in chosen {
+        let start = Instant::now();
+        let peers = Peers::new(dir.clone(), name);
+        let (done_tx, done_rx) = bounded::<()>(1);
+        std::thread::spawn(move || {
+            case(&peers);
+            // Before the verdict: this program may end right after it.
+            drop(peers);
+            let _ = done_tx.send(());
+        });
+        let verdict = match done_rx.recv_timeout(LIMIT) {
+            Ok(()) => "ok",
+            Err(RecvTimeoutError::Disconnected) => "FAILED",
+            Err(RecvTimeoutError::Timeout) => "FAILED: it still runs",
+        };
+        println!("interop: {name} ... {verdict} ({:.1} s)", start.elapsed().as_secs_f64());
+        if verdict == "ok" { passed += 1 } else { failed.push(name) }
+    }
+    for name in &failed {
+        println!("interop: failed: {name}");
+    }
+    println!("interop: {passed} passed, {} failed", failed.len());
+    // Also when a name was mistyped: nothing passed is no success.
+    if failed.is_empty() && passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
