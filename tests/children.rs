@@ -178,7 +178,6 @@ fn the_steps_of_ending_a_child_go_only_as_far_as_needed() {
         (report.ending.step, report.ending.status.and_then(|s| s.code())),
         (EndStep::AlreadyEnded, Some(7))
     );
-    assert!(report.flushed || !report.flushed); // nothing was left to say, or it could not be said
 }
 
 #[test]

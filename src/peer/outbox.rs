@@ -159,11 +159,16 @@ impl Outbox {
         }
     }
 
-    /// Has what waits written by the writer thread. Never waits.
+    /// Has what waits written by the writer thread. Waits only if no such thread can be started.
     pub(crate) fn nudge(self: &Arc<Self>) {
         let mut state = self.lock();
-        if !state.waiting.is_empty() && state.writer.is_some() {
-            self.call_thread(&mut state);
+        if state.waiting.is_empty() || state.writer.is_none() {
+            return;
+        }
+        if let Err(e) = self.call_thread(&mut state) {
+            log::warn!("no writer thread, reading waits for writing: {e}");
+            drop(state);
+            self.flush();
         }
     }
 
@@ -225,7 +230,10 @@ impl Outbox {
                         return Ok(());
                     }
                     state.writer = Some(writer);
-                    self.call_thread(&mut state);
+                    if let Err(e) = self.call_thread(&mut state) {
+                        self.fail(&mut state, &e);
+                        state.writer = None;
+                    }
                     return Ok(());
                 }
                 Ok(_) => outcome = Ok(()),
@@ -267,19 +275,14 @@ impl Outbox {
         self.signal(state);
     }
 
-    fn call_thread(self: &Arc<Self>, state: &mut State) {
+    fn call_thread(self: &Arc<Self>, state: &mut State) -> io::Result<()> {
         if state.thread == WriterThread::NotStarted {
             let outbox = Arc::clone(self);
-            let spawned =
-                std::thread::Builder::new().name("mcp-writer".into()).spawn(move || outbox.run_thread());
-            if let Err(e) = spawned {
-                self.fail(state, &e);
-                state.writer = None;
-                return;
-            }
+            std::thread::Builder::new().name("mcp-writer".into()).spawn(move || outbox.run_thread())?;
         }
         state.thread = WriterThread::Called;
         self.called.notify_one();
+        Ok(())
     }
 
     fn run_thread(self: Arc<Self>) {

@@ -29,13 +29,13 @@ enum Next {
     Discover(&'static str),
     /// It tries the handshake, asking for this revision.
     Initialize(&'static str),
-    /// It gives up with `Unsupported`, `Refused`, `Closed`, `Timeout` or `Protocol`.
+    /// It gives up with `Unsupported`, `Peer`, `Closed`, `Timeout` or `Protocol`.
     Fails(&'static str),
 }
 
 fn kind(error: &Error) -> &'static str {
     match error {
-        Error::Refused { .. } => "Refused",
+        Error::Peer(_) | Error::Refused { .. } => "Peer",
         Error::Unsupported(_) => "Unsupported",
         Error::Closed(_) => "Closed",
         Error::Timeout(_) => "Timeout",
@@ -139,7 +139,7 @@ fn every_answer_to_the_probe_leads_somewhere() {
         (
             &all,
             vec![Error(-32022, supported(json!(["2026-07-28"]))), Error(-32603, Value::Null)],
-            Fails("Refused"),
+            Fails("Peer"),
         ),
         (&all, vec![Error(-32022, supported(json!(["2025-11-25", "2099-01-01"])))], newest()),
         (&all, vec![Error(-32022, supported(json!(["2099-01-01"])))], Fails("Unsupported")),
@@ -192,7 +192,7 @@ fn every_answer_to_the_handshake_leads_somewhere() {
             ),
             Ok("2025-11-25"),
         ),
-        (Error(-32603, Value::Null), Err("Refused")),
+        (Error(-32603, Value::Null), Err("Peer")),
         (Silence, Err("Timeout")),
         (Close, Err("Closed")),
     ] {
