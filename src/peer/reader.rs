@@ -343,6 +343,7 @@ impl Shared {
     fn lend(self: &Arc<Self>) -> Option<Lent> {
         let is_dense = locked(&self.reading.density).is_dense();
         if !self.runs_short_calls || !is_dense || !self.is_watched() {
+            // A loan that nobody ends would be taken by a stand-by that still looks: there would be two readers.
             return None;
         }
         Some(self.reading.baton.lend()).filter(|lent| *lent != Lent::Unwatched)
