@@ -155,7 +155,11 @@ impl std::error::Error for ErrorObject {}
 impl FromJson for ErrorObject {
     /// Lenient: a peer's error must reach the user even if it is oddly written.
     fn from_json(raw: &RawValue) -> Result<Self, JsonError> {
-        let mut members = Members::of(raw)?;
+        let Ok(mut members) = Members::of(raw) else {
+            // Only its text.
+            let text = String::from_json(raw).unwrap_or_else(|_| raw.get().to_owned());
+            return Ok(Self::new(ErrorCode::INTERNAL_ERROR, text));
+        };
         Ok(Self {
             code: members.lenient("code").unwrap_or(ErrorCode::INTERNAL_ERROR),
             message: members.lenient("message").unwrap_or_else(|| "no message".to_owned()),

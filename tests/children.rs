@@ -6,6 +6,7 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::sync::mpsc::channel;
@@ -288,6 +289,37 @@ fn a_client_whose_child_inherits_stderr() {
         let client = Client::builder().open(odd("exit_mid").stderr(Stderr::Inherit)).expect("starts");
         let error = client.call_tool("t", ()).expect_err("it dies");
         assert_eq!(error.failure().expect("known").stderr_tail, "");
+    }
+}
+
+#[test]
+fn a_server_ends_with_a_host_that_was_killed() {
+    let _alone = alone();
+    let mut host = Command::new(std::env::current_exe().expect("the test binary"))
+        .args(["--exact", "a_host_to_be_killed", "--nocapture", "--test-threads=1"])
+        .env("TINYMCP_TEST_HOST", "1")
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("runs");
+    let lines = BufReader::new(host.stdout.take().expect("stdout")).lines();
+    let pid = lines.map_while(Result::ok).find_map(|line| Some(line.strip_prefix("server ")?.to_owned()));
+    let pid = pid.expect("a process id");
+    assert!(is_alive(&pid));
+    host.kill().expect("killed");
+    host.wait().expect("reaped");
+    eventually("the server saw the end of its input", || !is_alive(&pid));
+}
+
+#[test]
+fn a_host_to_be_killed() {
+    if std::env::var_os("TINYMCP_TEST_HOST").is_some() {
+        use std::io::Write;
+        let client = peers::client("ok");
+        let pid = pid(&client);
+        writeln!(std::io::stdout(), "\nserver {pid}").expect("stdout");
+        loop {
+            std::thread::park(); // with the client open
+        }
     }
 }
 

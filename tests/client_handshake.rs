@@ -149,13 +149,25 @@ fn an_error_to_initialize_reaches_the_user() {
 }
 
 #[test]
-fn an_unreadable_error_to_initialize_is_no_silence() {
-    let timeouts = Timeouts::default().with_connect(Duration::from_secs(2));
-    let client =
-        Client::builder().timeouts(timeouts).patience(brief()).open(odd("init_error_text")).expect("starts");
-    let error = client.initialize().expect_err("refused");
-    assert!(error.to_string().contains("handshake"), "{error}");
-    assert!(client.noise() > 0 || error.peer_error().is_some(), "{error}");
+fn an_error_that_is_only_text_reaches_the_user_too() {
+    let error = refused("init_error_text");
+    assert_eq!(error.peer_error().expect("the server's error").message, "no licence");
+    assert!(error.to_string().contains("no licence"), "{error}");
+}
+
+#[test]
+fn a_close_during_the_handshake_ends_it_and_starts_nothing_anew() {
+    let client = Client::builder().patience(brief()).open(odd("silent")).expect("starts");
+    let handle = client.handle();
+    let (tx, rx) = std::sync::mpsc::channel();
+    let waiting = std::thread::spawn(move || {
+        tx.send(()).expect("open");
+        fails_within(LONG, || handle.ping())
+    });
+    rx.recv().expect("it is about to wait");
+    client.close().expect("closes");
+    let error = waiting.join().expect("no panic");
+    assert!(error.is_closed() && error.to_string().contains("closed by this client"), "{error}");
 }
 
 #[test]

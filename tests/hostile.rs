@@ -145,6 +145,20 @@ fn a_server_that_dies_mid_call_fails_the_call_with_its_last_words() {
 }
 
 #[test]
+fn a_call_that_broke_is_not_made_again() {
+    let (tx, rx) = channel();
+    let counted = tinymcp::transport::Stderr::lines(move |line| {
+        let _ = tx.send(line.to_owned());
+    });
+    let client = Client::builder().open(odd("exit_mid").stderr(counted)).expect("starts");
+    let error = client.call_tool("t", ()).expect_err("it dies");
+    assert!(matches!(error, Error::OutcomeUnknown(_)), "{error}");
+    assert!(client.call_tool("t", ()).is_err() && client.ping().is_err());
+    drop(client);
+    assert_eq!(rx.iter().collect::<Vec<_>>(), ["Traceback: boom"]);
+}
+
+#[test]
 fn the_end_of_the_process_counts_though_a_grandchild_holds_its_output() {
     let client = hasty("exit_mid_grandchild", LONG);
     client.initialize().expect("settles");

@@ -220,6 +220,13 @@ fn an_id_in_use_harms_neither_call() {
     let refused = raw.ask(&call(1, "echo", json!({"message": "m"})));
     assert_eq!((code(&refused), refused.get("id")), (-32600, None));
     assert!(refused["error"]["message"].as_str().expect("text").contains('1'));
+    // Nor by any other kind of answer.
+    for line in
+        [request(1, "ping"), request(1, "no/such"), r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#.to_owned()]
+    {
+        let refused = raw.ask(&line);
+        assert_eq!((code(&refused), refused.get("id")), (-32600, None), "{line}");
+    }
     // "1" is another id.
     raw.send(&call("1", "echo", json!({"message": "m"})));
     assert_eq!(text(&raw.answer("1")), "m");
@@ -290,7 +297,8 @@ fn ping_behind(options: &str, busy: &[String]) -> Duration {
 
 #[test]
 fn a_ping_waits_for_no_tool() {
-    let sleeping: Vec<_> = (1..=3).map(|id| call(id, "stubborn", json!({"ms": 20_000}))).collect();
+    // More than there are threads, and than may run on those that read.
+    let sleeping: Vec<_> = (1..=12).map(|id| call(id, "stubborn", json!({"ms": 20_000}))).collect();
     for (options, busy) in [("grace=0", &sleeping[..1]), ("grace=0,threads=2", &sleeping[..])] {
         let median = ping_behind(options, busy);
         assert!(median < Duration::from_millis(5), "{options}: {median:?}");
@@ -300,15 +308,17 @@ fn a_ping_waits_for_no_tool() {
 #[test]
 fn more_calls_than_threads_wait_and_more_than_the_limit_are_refused_at_once() {
     let mut raw = Raw::initialized("threads=1,open=3,grace=0");
-    raw.send(&call(1, "wait", json!({})));
-    raw.send(&call(2, "echo", json!({"message": "second"})));
-    raw.send(&call(3, "echo", json!({"message": "third"})));
+    let ids = [1, 2, 3];
+    ids.iter().for_each(|id| raw.send(&call(*id, "wait", json!({}))));
     let refused = raw.ask(&call(4, "echo", json!({"message": "m"})));
     assert_eq!((code(&refused), &refused["id"]), (-32603, &json!(4)));
     assert!(refused["error"]["message"].as_str().expect("text").contains("busy: 3 requests"), "{refused}");
-    raw.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
-    assert_eq!(text(&raw.answer(2)), "second");
-    assert_eq!(text(&raw.answer(3)), "third");
+    for id in ids {
+        let params = json!({"requestId": id});
+        raw.send(
+            &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}).to_string(),
+        );
+    }
     assert_eq!(text(&raw.ask(&call(4, "echo", json!({"message": "m"})))), "m");
 }
 

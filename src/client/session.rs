@@ -127,6 +127,9 @@ impl Session {
 
     /// Replaces a connection that died by a new one to the same server; `None` if that is not possible.
     pub(super) fn reopen(&self) -> Option<Result<Peer>> {
+        if self.is_closed.load(Ordering::SeqCst) {
+            return None; // it did not die, it was ended
+        }
         let (old, transport, again) = {
             let mut current = locked(&self.current);
             let transport = current.again.take()?;

@@ -35,7 +35,7 @@ impl Shared {
                     answers.push(error_answer(Some(&id), &error));
                 }
                 Ok(Incoming::Request { id, method, params })
-                    if method == "ping" && !self.role.is_modern(params) =>
+                    if method == "ping" && !self.role.is_modern(params) && !self.in_flight.is_open(&id) =>
                 {
                     answers.push(pong(&id));
                 }

@@ -73,12 +73,13 @@ impl InFlight {
     pub(crate) fn begin(&self, id: RequestId) -> Result<Arc<Call>, NotServed> {
         let call = {
             let mut calls = lock(&self.calls);
-            if calls.len() >= self.limit {
-                return Err(NotServed::Full(self.limit));
-            }
+            let is_full = calls.len() >= self.limit;
             // spec: 2026-07-28 basic/index#requests (an id must not match another open request of its sender)
             match calls.entry(id) {
                 std::collections::hash_map::Entry::Occupied(_) => return Err(NotServed::Duplicate),
+                std::collections::hash_map::Entry::Vacant(_) if is_full => {
+                    return Err(NotServed::Full(self.limit));
+                }
                 std::collections::hash_map::Entry::Vacant(place) => {
                     let call = Arc::new(Call::new(place.key().clone()));
                     Arc::clone(place.insert(call))
@@ -87,6 +88,11 @@ impl InFlight {
         };
         self.serving().count += 1;
         Ok(call)
+    }
+
+    /// Whether a call of this id is open: any answer with this id would be taken for its own.
+    pub(crate) fn is_open(&self, id: &RequestId) -> bool {
+        lock(&self.calls).contains_key(id)
     }
 
     /// The handler of `call` has returned: `true` if it may answer. The caller then answers and calls

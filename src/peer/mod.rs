@@ -318,7 +318,7 @@ impl Peer {
         let reader_detached = !shared.reading.is_own_thread() && {
             // Nothing is ever sent: this ends by the disconnection or by the time.
             let _ = shared.ended.1.recv_timeout(patience.threads);
-            shared.reading.is_stuck(patience.threads)
+            shared.end.get().is_none() || shared.reading.is_stuck(patience.threads)
         };
         shared.reading.dismiss(patience.threads);
         if reader_detached {

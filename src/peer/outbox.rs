@@ -151,7 +151,8 @@ impl Outbox {
         if state.waiting.is_empty() {
             return;
         }
-        if let Some(writer) = state.writer.take() {
+        let writer = if self.may_write(&state) { state.writer.take() } else { None };
+        if let Some(writer) = writer {
             let batch = std::mem::take(&mut state.waiting);
             drop(state);
             // The answers of others: who waits for them learns of the end by reading.

@@ -298,23 +298,26 @@ impl Shared {
     /// Opens a call for a request, unless the engine answers it itself.
     pub(super) fn admit(&self, id: RequestId, request: Request<'_>) -> Option<Arc<Call>> {
         // spec: 2025-11-25 basic/utilities/ping (prompt, in any state); a Modern ping does not exist
-        if request.method == "ping" && !self.role.is_modern(request.params) {
-            self.pong(&id);
-            return None;
-        }
-        if self.is_ending.load(Ordering::SeqCst) {
-            self.answer(Some(&id), &ErrorObject::internal("server is ending"));
+        let is_ping = request.method == "ping" && !self.role.is_modern(request.params);
+        if is_ping || self.is_ending.load(Ordering::SeqCst) {
+            match self.in_flight.is_open(&id) {
+                true => self.answer_duplicate(&id),
+                false if is_ping => self.pong(&id),
+                false => self.answer(Some(&id), &ErrorObject::internal("server is ending")),
+            }
             return None;
         }
         match self.in_flight.begin(id.clone()) {
             Ok(call) => return Some(call),
-            // Without the id: an answer to it would be taken for the first call's.
-            Err(NotServed::Duplicate) => {
-                self.answer(None, &ErrorObject::invalid_request(format!("request id {id} is in use")));
-            }
+            Err(NotServed::Duplicate) => self.answer_duplicate(&id),
             Err(NotServed::Full(limit)) => self.answer(Some(&id), &busy(limit)),
         }
         None
+    }
+
+    /// Without the id: an answer to it would be taken for the first call's.
+    fn answer_duplicate(&self, id: &RequestId) {
+        self.answer(None, &ErrorObject::invalid_request(format!("request id {id} is in use")));
     }
 
     fn pong(&self, id: &RequestId) {
@@ -444,7 +447,7 @@ impl Shared {
 
     pub(super) fn refuse(&self, frame: &[u8], bad: &BadFrame) {
         if let Some(error) = self.role.bad_frame(frame, bad) {
-            self.answer(bad.id.as_ref(), &error);
+            self.answer(bad.id.as_ref().filter(|id| !self.in_flight.is_open(id)), &error);
         }
     }
 }

@@ -46,6 +46,7 @@ fn sleep_for_ever() -> ! {
     }
 }
 
+#[expect(clippy::zombie_processes, reason = "it is to outlive this process")]
 fn grandchild(program: &str, args: &[&str]) {
     // It inherits stdout and stderr and so keeps both pipes open.
     Command::new(program).args(args).stdin(Stdio::null()).spawn().expect("a grandchild");
