@@ -79,8 +79,10 @@ fn run(tools: &ToolRegistry) -> Result<(), Box<dyn Error>> {
 
 /// A tool that failed is a result as well, wherever it ran. What is left as an error no model can mend.
 fn call(tools: &ToolRegistry, name: &str, arguments: &Value) -> Result<CallToolResult, ErrorObject> {
-    let result = Arguments::new(arguments).and_then(|args| tools.execute(name, args, &Context::detached()));
-    result.or_else(|error| error.into_result())
+    match Arguments::new(arguments) {
+        Ok(arguments) => tools.execute(name, arguments, &Context::detached()),
+        Err(error) => error.into_result(),
+    }
 }
 
 /// Adds every argument that `problem` calls missing, as a model would that reads it.

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tinymcp::client::CallOptions;
+use tinymcp::json::Json;
+use tinymcp::transport::ChildProcess;
 use tinymcp::{Client, ClientHandle, ProtocolVersion};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -30,11 +32,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let program = server.first().ok_or("a SERVER is missing")?;
 
     let start = Instant::now();
-    let client = Client::builder().versions([version]).connect(program, &server[1..])?;
+    let client = Client::builder().versions([version]).open(ChildProcess::new(program, &server[1..]))?;
     client.initialize()?;
     let startup = start.elapsed();
 
-    let arguments = json!({ "message": "m".repeat(bytes) });
+    let arguments = Json::new(&json!({ "message": "m".repeat(bytes) }))?;
     for _ in 0..(calls / 10).clamp(1, 1000) {
         client.call_tool("echo", &arguments)?;
     }
@@ -79,11 +81,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// One call after the other.
-fn in_turn(
-    client: &ClientHandle,
-    arguments: &serde_json::Value,
-    calls: usize,
-) -> tinymcp::Result<Vec<Duration>> {
+fn in_turn(client: &ClientHandle, arguments: &Json, calls: usize) -> tinymcp::Result<Vec<Duration>> {
     let mut latencies = Vec::with_capacity(calls);
     for _ in 0..calls {
         let start = Instant::now();
@@ -95,12 +93,7 @@ fn in_turn(
 }
 
 /// `window` calls open at any time, from one thread.
-fn at_once(
-    client: &ClientHandle,
-    arguments: &serde_json::Value,
-    calls: usize,
-    window: usize,
-) -> tinymcp::Result<()> {
+fn at_once(client: &ClientHandle, arguments: &Json, calls: usize, window: usize) -> tinymcp::Result<()> {
     let options = CallOptions::default();
     let mut open = VecDeque::with_capacity(window);
     for _ in 0..calls {

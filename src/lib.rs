@@ -35,7 +35,7 @@
 //! use tinymcp::{Client, Tool};
 //!
 //! fn main() -> tinymcp::Result<()> {
-//!     let client = Client::connect("target/debug/calculator", [""; 0])?;
+//!     let client = Client::connect("target/debug/calculator", &[])?;
 //!     for tool in client.discover_tools()? {
 //!         println!("{}: {}", tool.name(), tool.description());
 //!     }

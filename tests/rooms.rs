@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each may use those before it.
-const ROOMS: [&str; 15] = [
+const ROOMS: [&str; 17] = [
     "sys",
     "sync",
     "json",
@@ -22,6 +22,8 @@ const ROOMS: [&str; 15] = [
     "server",
     "client",
     "testing",
+    "logging",
+    "guide",
 ];
 
 /// A file longer than this is two ideas.

@@ -223,11 +223,7 @@ impl ClientBuilder {
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn connect<S: AsRef<OsStr>>(
-        self,
-        program: impl AsRef<OsStr>,
-        args: impl IntoIterator<Item = S>,
-    ) -> Result<Client> {
+    pub fn connect(self, program: impl AsRef<OsStr>, args: &[&str]) -> Result<Client> {
         self.open(ChildProcess::new(program, args))
     }
 

@@ -1,5 +1,6 @@
 //! One call: its options, its handle, its one outcome.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -148,7 +149,7 @@ impl fmt::Debug for CallHandle {
 /// A request that has been sent.
 struct Open {
     session: Arc<Session>,
-    method: String,
+    method: Cow<'static, str>,
     waiting: Waiting,
     start: Instant,
     options: CallOptions,
@@ -157,7 +158,7 @@ struct Open {
 impl Open {
     fn start(
         session: &Arc<Session>,
-        method: &str,
+        method: impl Into<Cow<'static, str>>,
         write_members: impl FnOnce(&mut Vec<u8>),
         options: &CallOptions,
     ) -> Result<Self> {
@@ -166,7 +167,8 @@ impl Open {
         let start = Instant::now();
         let wants_progress = options.on_progress.is_some()
             || options.resets.unwrap_or(session.config.timeouts.reset_on_progress);
-        let sent = settled.peer.request(method, wants_progress, |out, id| {
+        let method = method.into();
+        let sent = settled.peer.request(&method, wants_progress, |out, id| {
             out.push(b'{');
             let before = out.len();
             write_members(out);
@@ -181,11 +183,10 @@ impl Open {
         let waiting = sent.map_err(|not_started| match not_started {
             NotStarted::Busy(problem) => Error::Busy(problem),
             NotStarted::Closed => {
-                session.closed(Phase::Call(method.to_owned()), Some(&settled.peer), start.elapsed())
+                session.closed(Phase::Call(method.to_string()), Some(&settled.peer), start.elapsed())
             }
         })?;
-        let (session, method) = (Arc::clone(session), method.to_owned());
-        Ok(Self { session, method, waiting, start, options: options.clone() })
+        Ok(Self { session: Arc::clone(session), method, waiting, start, options: options.clone() })
     }
 
     fn settled(&self) -> Result<&Settled> {
@@ -221,7 +222,7 @@ impl Open {
             Waited::Answer(Err(error)) => Err(Error::Peer(error)),
             Waited::TimedOut(after) => {
                 let peer = self.settled().ok().map(|settled| &settled.peer);
-                let failure = self.session.failure(Phase::Call(self.method.clone()), peer, after);
+                let failure = self.session.failure(Phase::Call(self.method.to_string()), peer, after);
                 self.give_up("timeout");
                 Err(Error::Timeout(failure))
             }
@@ -236,7 +237,7 @@ impl Open {
     /// The connection ended while the call was open.
     fn broken(&self) -> Error {
         let peer = self.settled().ok().map(|settled| &settled.peer);
-        let failure = self.session.failure(Phase::Call(self.method.clone()), peer, self.start.elapsed());
+        let failure = self.session.failure(Phase::Call(self.method.to_string()), peer, self.start.elapsed());
         let is_idempotent = Method::from_name(&self.method).is_some_and(Method::is_idempotent);
         if is_idempotent { Error::Closed(failure) } else { Error::OutcomeUnknown(failure) }
     }
@@ -300,7 +301,7 @@ pub(super) fn request(
             out.extend_from_slice(value.as_str().as_bytes());
         }
     };
-    Open::start(session, method, write, options)?.wait()
+    Open::start(session, method.to_owned(), write, options)?.wait()
 }
 
 /// Reads a tool's result.

@@ -39,7 +39,7 @@ use crate::transport::Patience;
 /// use serde_json::json;
 /// use tinymcp::Client;
 ///
-/// let client = Client::connect("python3", ["notes_server.py"])?;
+/// let client = Client::connect("python3", &["notes_server.py"])?;
 /// for tool in client.discover_tools()? {
 ///     println!("{}", tinymcp::Tool::name(&tool));
 /// }
@@ -56,15 +56,12 @@ pub struct Client {
 }
 
 impl Client {
-    /// Starts `program` with `args` as a server; without arguments they are `[""; 0]`. The protocol is settled by [`initialize`](ClientHandle::initialize), or else
+    /// Starts `program` with `args` as a server. The protocol is settled by [`initialize`](ClientHandle::initialize), or else
     /// by the first use.
     ///
     /// # Errors
     /// When the program cannot be started.
-    pub fn connect<S: AsRef<OsStr>>(
-        program: impl AsRef<OsStr>,
-        args: impl IntoIterator<Item = S>,
-    ) -> Result<Self> {
+    pub fn connect(program: impl AsRef<OsStr>, args: &[&str]) -> Result<Self> {
         Self::builder().connect(program, args)
     }
 

@@ -344,9 +344,12 @@ impl Shared {
 
     /// Lends the role, so that something that may take long can be done; `None` if nobody would take over.
     fn lend(self: &Arc<Self>) -> Option<Lent> {
-        let is_watched =
-            self.runs_short_calls && locked(&self.reading.density).is_dense() && self.is_watched();
-        Some(self.reading.baton.lend()).filter(|lent| is_watched && *lent != Lent::Unwatched)
+        let is_dense = locked(&self.reading.density).is_dense();
+        if !self.runs_short_calls || !is_dense || !self.is_watched() {
+            // A loan that nobody ends would be taken by a stand-by that still looks: there would be two readers.
+            return None;
+        }
+        Some(self.reading.baton.lend()).filter(|lent| *lent != Lent::Unwatched)
     }
 
     /// Ends the loan; `false` if the role was taken.

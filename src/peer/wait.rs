@@ -46,21 +46,24 @@ pub(crate) fn wait(
     mut on_progress: OnProgress<'_>,
     look: &dyn Fn(),
 ) -> Waited {
-    let ends = |time: Option<Duration>, from: std::time::Instant| {
-        Deadline::after(time.map(|time| time.saturating_sub(from.elapsed())))
-    };
-    let total = ends(patient.total, start);
-    let mut deadline = ends(patient.each, start).earlier(total);
+    let total = Deadline::of(start, patient.total);
+    let mut deadline = Deadline::of(start, patient.each).earlier(total);
     let closed_or = |answer: Result<Answer, _>| answer.map_or(Waited::Closed, Waited::Answer);
     if cancel.is_none() && on_progress.is_none() && !patient.resets {
+        // Asking for the time is not free: most answers come before the first look.
+        let mut next_look = Deadline::of(start, Some(LOOK));
         loop {
-            let until = deadline.earlier(Deadline::after(Some(LOOK)));
-            let Some(at) = until.instant() else { return closed_or(waiting.answer.recv().map_err(drop)) };
+            let Some(at) = deadline.earlier(next_look).instant() else {
+                return closed_or(waiting.answer.recv().map_err(drop));
+            };
             match waiting.answer.recv_deadline(at) {
                 Err(RecvTimeoutError::Timeout) if deadline.has_passed() => {
                     return Waited::TimedOut(start.elapsed());
                 }
-                Err(RecvTimeoutError::Timeout) => look(),
+                Err(RecvTimeoutError::Timeout) => {
+                    look();
+                    next_look = Deadline::after(Some(LOOK));
+                }
                 answer => return closed_or(answer.map_err(drop)),
             }
         }

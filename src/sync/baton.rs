@@ -47,6 +47,10 @@ impl Baton {
     /// The holder allows its role to be taken.
     pub(crate) fn lend(&self) -> Lent {
         let loan = self.turn.load(Ordering::Relaxed) + 1;
+        debug_assert!(
+            loan % 2 == 1,
+            "the role is lent already: a loan was forgotten, and two may be in the role"
+        );
         // Both sides write one flag and then read the other's (here: `turn`, then `watched`; in `doze`
         // the reverse). Sequential consistency lets at least one of them see the other.
         self.turn.store(loan, Ordering::SeqCst);

@@ -9,7 +9,12 @@ pub(crate) struct Deadline(Option<Instant>);
 impl Deadline {
     /// `timeout` from now; `None`, or more than the clock can count, is never.
     pub(crate) fn after(timeout: Option<Duration>) -> Self {
-        Self(timeout.and_then(|timeout| Instant::now().checked_add(timeout)))
+        timeout.map_or(Self(None), |_| Self::of(Instant::now(), timeout))
+    }
+
+    /// `timeout` from `start`.
+    pub(crate) fn of(start: Instant, timeout: Option<Duration>) -> Self {
+        Self(timeout.and_then(|timeout| start.checked_add(timeout)))
     }
 
     /// Whichever comes first.

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 use super::lint;
 use super::{Arguments, Tool, ToolError};
 use crate::context::Context;
+use crate::jsonrpc::ErrorObject;
 use crate::protocol::{CallToolResult, ToolDefinition};
 
 /// Many tools, local and remote, found by name.
@@ -30,6 +31,9 @@ use crate::protocol::{CallToolResult, ToolDefinition};
 ///
 /// let result = tools.execute("add", Arguments::from_text(r#"{"a": 1, "b": 2}"#)?, &Context::detached())?;
 /// assert_eq!(result.text_content(), "3");
+/// let result = tools.execute("add", Arguments::from_text(r#"{"a": 1}"#)?, &Context::detached())?;
+/// assert!(result.is_error());
+/// assert_eq!(result.text_content(), "bad arguments for tool add: b: missing");
 /// let error = tools.execute("sub", Arguments::empty(), &Context::detached()).unwrap_err();
 /// assert_eq!(error.to_string(), "unknown tool: sub (-32602)");
 /// # Ok::<(), tinymcp::ToolError>(())
@@ -191,18 +195,20 @@ impl ToolRegistry {
         Ok((page.iter().map(|(_, tool)| tool.definition()).collect(), next))
     }
 
-    /// Calls a tool. A panic in it is a failed result; what it said goes only to the log.
+    /// Calls a tool, local or remote. A tool that failed, or panicked, is a result as well, whose
+    /// [`is_error`](CallToolResult::is_error) is true: a model can read it and mend its call. What a panic said goes only
+    /// to the log.
     ///
     /// # Errors
-    /// The tool's; an error of the protocol if there is no such tool.
+    /// What no model can mend: there is no such tool, or it answered with an error of the protocol.
     pub fn execute(
         &self,
         name: &str,
         arguments: Arguments<'_>,
         cx: &Context,
-    ) -> Result<CallToolResult, ToolError> {
-        let tool = self.get(name).ok_or_else(|| ToolError::unknown_tool(name))?;
-        execute_caught(&*tool, arguments, cx)
+    ) -> Result<CallToolResult, ErrorObject> {
+        let tool = self.get(name).ok_or_else(|| ToolError::unknown_tool(name));
+        tool.and_then(|tool| execute_caught(&*tool, arguments, cx)).or_else(ToolError::into_result)
     }
 
     /// Runs `callback` after every change, on the thread that made it, until the listener is dropped. It may use the

@@ -65,6 +65,12 @@ fn a_tool_that_suddenly_blocks_does_not_stop_the_reading() {
         // Nothing else is said until its answer has come.
         release.send_timeout((), LONG).expect("it waits");
         client.expect_result(0);
+        // A pause, after which the stand-by still looks and traffic counts as sparse.
+        std::thread::park_timeout(Duration::from_millis(2));
+        client.request(0, "tools/call", json!({"name": "moody"}));
+        client.expect_result(0);
+        std::thread::park_timeout(Duration::from_millis(2));
+        expect_nothing(&mut client);
     }
 }
 
