@@ -31,6 +31,12 @@ const DENSE_GAP: Duration = Duration::from_millis(1);
 /// ... once there have been so many in a row.
 const DENSE_RUN: u32 = 16;
 
+/// A gap longer than this ends it. One in between, such as the operating system makes by running somebody else, ...
+const SPARSE_GAP: Duration = Duration::from_millis(10);
+
+/// ... halves what has been counted, up to here.
+const MAX_RUN: u32 = 4 * DENSE_RUN;
+
 /// A longer frame goes to a worker: taking it apart is not short.
 const SHORT_FRAME_BYTES: usize = 64 * 1024;
 
@@ -461,7 +467,7 @@ struct Density {
 impl Default for Density {
     /// Dense until the first gap shows otherwise: most connections begin with a burst.
     fn default() -> Self {
-        Self { last: None, run: DENSE_RUN }
+        Self { last: None, run: MAX_RUN }
     }
 }
 
@@ -470,7 +476,11 @@ impl Density {
     fn another(&mut self) -> bool {
         let now = Instant::now();
         let gap = self.last.replace(now).map_or(Duration::ZERO, |last| now - last);
-        self.run = if gap < DENSE_GAP { (self.run + 1).min(DENSE_RUN) } else { 0 };
+        self.run = match gap {
+            gap if gap < DENSE_GAP => (self.run + 1).min(MAX_RUN),
+            gap if gap < SPARSE_GAP => self.run / 2,
+            _ => 0,
+        };
         self.is_dense()
     }
 

@@ -24,7 +24,7 @@ use crate::tool::{Arguments, ToolError};
 struct Asked<'a> {
     method: Method,
     is_modern: bool,
-    meta: RequestMeta,
+    meta: RequestMeta<'a>,
     version: ProtocolVersion,
     legacy: Option<Arc<LegacyClient>>,
     members: Members<'a>,
@@ -76,7 +76,7 @@ impl Inner {
         let method = method.filter(|method| method.is_request()).ok_or_else(unknown)?;
         let legacy = if meta.modern.is_some() { None } else { connection.legacy() };
         let version = match (&meta.modern, &legacy) {
-            (Some(modern), _) => modern.version.clone(),
+            (Some(version), _) => version.clone(),
             (None, Some(client)) => client.version.clone(),
             (None, None) if is_bare_probe => offered.latest().clone(),
             (None, None) if method == Method::Initialize => ProtocolVersion::LATEST_LEGACY,
@@ -192,7 +192,7 @@ impl Inner {
         let arguments =
             asked.members.take("arguments").map_or_else(|| Ok(Arguments::empty()), Arguments::from_raw);
         let result = arguments.and_then(|arguments| {
-            let cx = Context::new(outlet, call, std::mem::take(&mut asked.meta), asked.legacy.clone());
+            let cx = Context::new(outlet, call, &asked.meta, asked.legacy.clone());
             let start = Instant::now();
             let result = execute_caught(&*tool, arguments, &cx);
             if let Some(pace) = &pace {
