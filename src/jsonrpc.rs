@@ -325,8 +325,8 @@ impl BadFrame {
         Self { id: None, error, is_batch: false }
     }
 
-    pub(crate) fn empty_batch() -> Self {
-        Self::new(ErrorObject::invalid_request("a batch needs at least one message"))
+    pub(crate) fn bad_batch(problem: impl fmt::Display) -> Self {
+        Self::new(ErrorObject::invalid_request(problem))
     }
 
     /// A frame that was skipped because it is longer than `limit` bytes.
@@ -362,7 +362,7 @@ impl<'a> Incoming<'a> {
                 ..BadFrame::new(ErrorObject::invalid_request(problem))
             })
         };
-        if members.take("jsonrpc").is_none_or(|version| version.get() != "\"2.0\"") {
+        if members.take("jsonrpc").is_none_or(|version| name(version).as_deref() != Some("2.0")) {
             return bad("member jsonrpc must be \"2.0\"".into());
         }
         let Some(method) = members.take("method") else {
@@ -418,11 +418,6 @@ fn name(raw: &RawValue) -> Option<Cow<'_, str>> {
         return String::from_json(raw).ok().map(Cow::Owned);
     }
     Some(Cow::Borrowed(inner))
-}
-
-/// The elements of a batch.
-pub(crate) fn split_batch(frame: &[u8]) -> Option<Vec<&RawValue>> {
-    serde_json::from_slice::<Vec<&RawValue>>(frame).ok().filter(|items| !items.is_empty())
 }
 
 /// Whether a line can be skipped without a word.

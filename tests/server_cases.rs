@@ -420,6 +420,8 @@ fn bad_arguments_are_for_the_model_and_unknown_tools_are_not() {
         assert_eq!(answer["result"]["isError"], true, "{answer}");
         assert!(text(&answer).contains("message"), "{answer}");
     }
+    let answer = raw.ask(&call(7, "echo", json!([1])));
+    assert_eq!(text(&answer), "bad arguments for tool echo: expected an object, found [1]");
     for (arguments, want) in [
         (json!({"message": "m", "extra": 1}), "m"),
         (json!("{\"message\":\"m\"}"), "m"),

@@ -140,15 +140,23 @@ pub(crate) fn unsupported_version(requested: &ProtocolVersion, offered: &Offered
     // spec: 2026-07-28 schema#unsupportedprotocolversionerror
     // A Legacy revision may be offered, but not to a request that names it in `_meta`: then it is left out.
     let supported: Vec<_> = offered.newest_first().filter(|version| *version != requested).collect();
+    unsupported(&format!("unsupported protocol version: {requested}"), requested, &supported)
+}
+
+/// -32022 to an `initialize` of a server that has no revision with a handshake. Such a client may have asked for a revision
+/// that is served, only not like this: all of them are named.
+pub(crate) fn no_handshake(requested: &ProtocolVersion, offered: &Offered) -> ErrorObject {
+    let supported: Vec<_> = offered.newest_first().collect();
+    unsupported("no supported protocol version has an initialize request", requested, &supported)
+}
+
+fn unsupported(problem: &str, requested: &ProtocolVersion, supported: &[&ProtocolVersion]) -> ErrorObject {
     let mut data = Object::new();
-    data.insert("supported", &supported);
+    data.insert("supported", supported);
     data.insert("requested", requested);
     let names = supported.iter().map(|version| version.as_str()).collect::<Vec<_>>().join(", ");
-    ErrorObject::new(
-        ErrorCode::UNSUPPORTED_PROTOCOL_VERSION,
-        format!("unsupported protocol version: {requested}, supported: {names}"),
-    )
-    .with_data(data)
+    let message = format!("{problem}, supported: {names}");
+    ErrorObject::new(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION, message).with_data(data)
 }
 
 #[cfg(test)]

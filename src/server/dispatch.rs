@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::Inner;
 use super::connection::Connection;
 use crate::context::{Context, LegacyClient};
-use crate::era::{Lower, RequestMeta, lowered, negotiate, resolve, unsupported_version};
+use crate::era::{Lower, RequestMeta, lowered, negotiate, no_handshake, resolve, unsupported_version};
 use crate::json::Members;
 use crate::jsonrpc::{ErrorObject, write_json};
 use crate::method::{Direction, Method};
@@ -66,7 +66,7 @@ impl Inner {
             // without Legacy revisions SHOULD name what it supports)
             let requested = members.lenient("protocolVersion");
             let requested = requested.unwrap_or_else(|| ProtocolVersion::Unknown("none".to_owned()));
-            return Err(unsupported_version(&requested, offered));
+            return Err(no_handshake(&requested, offered));
         }
         // A client that looks for an old server may probe without metadata: what it gets tells it how to go on.
         let is_bare_probe =
@@ -191,7 +191,7 @@ impl Inner {
         }
         let arguments =
             asked.members.take("arguments").map_or_else(|| Ok(Arguments::empty()), Arguments::from_raw);
-        let result = arguments.and_then(|arguments| {
+        let result = arguments.map_err(|e| e.of_tool(&name)).and_then(|arguments| {
             let cx = Context::new(outlet, call, &asked.meta, asked.legacy.clone());
             let start = Instant::now();
             let result = execute_caught(&*tool, arguments, &cx);
