@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn use_server(notes: &Path) -> Result<(), Box<dyn Error>> {
-    let server = ChildProcess::new(std::env::current_exe()?, ["serve"]).env("NOTES_DIR", notes);
+    let server = ChildProcess::new(std::env::current_exe()?).arg("serve").env("NOTES_DIR", notes);
     let client = Client::builder().open(server)?;
 
     // Phase 1: agree on a revision of the protocol.

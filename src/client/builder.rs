@@ -98,7 +98,7 @@ impl Timeouts {
 ///     .name("my-agent", "1.2.0")
 ///     .timeouts(Timeouts::default().with_call(Duration::from_secs(10)))
 ///     .versions([ProtocolVersion::V2025_11_25])
-///     .open(ChildProcess::new("npx", ["-y", "some-server"]).env("API_KEY", "…"))?;
+///     .open(ChildProcess::new("npx").args(["-y", "some-server"]).env("API_KEY", "…"))?;
 /// # Ok::<(), tinymcp::Error>(())
 /// ```
 #[derive(Clone)]
@@ -224,7 +224,7 @@ impl ClientBuilder {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn connect(self, program: impl AsRef<OsStr>, args: &[&str]) -> Result<Client> {
-        self.open(ChildProcess::new(program, args))
+        self.open(ChildProcess::new(program).args(args))
     }
 
     /// Opens `transport`.
