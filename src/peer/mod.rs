@@ -169,6 +169,8 @@ impl std::fmt::Debug for Peer {
 }
 
 /// What had to be left behind at the end of a connection.
+///
+/// Displays as how the peer ended and then whatever did not go well: `killed (signal: 9 (SIGKILL)), a handler still runs`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CloseReport {
@@ -180,6 +182,23 @@ pub struct CloseReport {
     pub reader_detached: bool,
     /// So many threads still ran handlers and were left to themselves.
     pub handlers_detached: usize,
+}
+
+impl std::fmt::Display for CloseReport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.ending)?;
+        if !self.flushed {
+            f.write_str(", not everything was written")?;
+        }
+        if self.reader_detached {
+            f.write_str(", a read is still blocked")?;
+        }
+        match self.handlers_detached {
+            0 => Ok(()),
+            1 => f.write_str(", a handler still runs"),
+            n => write!(f, ", {n} handlers still run"),
+        }
+    }
 }
 
 impl Peer {
