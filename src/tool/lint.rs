@@ -6,7 +6,7 @@
 use serde_json::value::RawValue;
 
 use super::{RegistryError, Tool};
-use crate::json::{FromJson, Json, JsonError, Members};
+use crate::json::{FromJson, Json, JsonError, Members, nested};
 
 /// Looks at a tool before it is registered.
 pub(crate) fn check(tool: &(impl Tool + ?Sized)) -> Result<(), RegistryError> {
@@ -70,6 +70,12 @@ fn has(schema: &RawValue, keyword: &str) -> bool {
 
 /// Collects what clients are known to choke on in `schema` and below.
 fn look(schema: &RawValue, place: &str, is_root: bool, warnings: &mut Vec<String>) {
+    if nested(|| look_inside(schema, place, is_root, warnings)).is_none() {
+        warnings.push("it is nested deeper than clients read".to_owned());
+    }
+}
+
+fn look_inside(schema: &RawValue, place: &str, is_root: bool, warnings: &mut Vec<String>) {
     if matches!(schema.get(), "true" | "false") {
         warnings.push(format!("{place} is a boolean, which clients refuse as a schema"));
     }
