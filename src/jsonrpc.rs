@@ -325,8 +325,9 @@ impl BadFrame {
         Self { id: None, error, is_batch: false }
     }
 
-    pub(crate) fn empty_batch() -> Self {
-        Self::new(ErrorObject::invalid_request("a batch needs at least one message"))
+    /// A batch that is refused as a whole.
+    pub(crate) fn batch(problem: impl fmt::Display) -> Self {
+        Self::new(ErrorObject::invalid_request(problem))
     }
 
     /// A frame that was skipped because it is longer than `limit` bytes.
@@ -420,9 +421,9 @@ fn name(raw: &RawValue) -> Option<Cow<'_, str>> {
     Some(Cow::Borrowed(inner))
 }
 
-/// The elements of a batch.
+/// The elements of a batch; `None` if `frame` is no JSON array.
 pub(crate) fn split_batch(frame: &[u8]) -> Option<Vec<&RawValue>> {
-    serde_json::from_slice::<Vec<&RawValue>>(frame).ok().filter(|items| !items.is_empty())
+    serde_json::from_slice(frame).ok()
 }
 
 /// Whether a line can be skipped without a word.

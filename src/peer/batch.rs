@@ -12,6 +12,9 @@ use crate::json::Json;
 use crate::jsonrpc::{BadFrame, ErrorObject, Incoming, RequestId, begin_result, split_batch, write_error};
 use crate::sync::Refused;
 
+/// A batch of more messages is refused: each may need an answer, which is longer than `1,`.
+const MAX_MESSAGES: usize = 4096;
+
 /// An accepted request of a batch.
 struct Item {
     call: Arc<Call>,
@@ -22,8 +25,16 @@ struct Item {
 impl Shared {
     /// Acts on a batch; from the reading thread.
     pub(super) fn accept_batch(self: &Arc<Self>, frame: &[u8]) {
-        let Some(messages) = split_batch(frame) else {
-            return self.refuse(frame, &BadFrame::empty_batch());
+        let messages = match split_batch(frame) {
+            Some(messages) if messages.is_empty() => {
+                return self.refuse(frame, &BadFrame::batch("a batch needs at least one message"));
+            }
+            Some(messages) if messages.len() > MAX_MESSAGES => {
+                let problem = format_args!("a batch holds at most {MAX_MESSAGES} messages");
+                return self.refuse(frame, &BadFrame::batch(problem));
+            }
+            Some(messages) => messages,
+            None => return self.refuse(frame, &BadFrame::batch("a batch is a JSON array")),
         };
         let mut answers = Vec::new();
         let mut items = Vec::new();
