@@ -13,7 +13,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::json::{FromJson, Json, JsonError, Members, is_blank, wire};
+use crate::json::{FromJson, Json, JsonError, Members, is_blank, string, wire};
 
 /// The id of a request: a string or an integer, returned exactly as it came (`1` and `"1"` differ).
 ///
@@ -372,7 +372,7 @@ impl<'a> Incoming<'a> {
                 ..BadFrame::new(ErrorObject::invalid_request(problem))
             });
         };
-        let Some(method) = name(method) else {
+        let Ok(method) = string(method) else {
             return bad(format!("member method must be a string, found {}", method.get()));
         };
         let params = members.take("params").filter(|raw| raw.get() != "null");
@@ -412,15 +412,6 @@ impl<'a> Incoming<'a> {
     }
 }
 
-/// The string in `raw`, borrowed unless it has escapes.
-fn name(raw: &RawValue) -> Option<Cow<'_, str>> {
-    let inner = raw.get().strip_prefix('"')?.strip_suffix('"')?;
-    if inner.contains('\\') {
-        return String::from_json(raw).ok().map(Cow::Owned);
-    }
-    Some(Cow::Borrowed(inner))
-}
-
 /// The elements of a batch; `None` if `frame` is no JSON array.
 pub(crate) fn split_batch(frame: &[u8]) -> Option<Vec<&RawValue>> {
     serde_json::from_slice(frame).ok()
@@ -436,13 +427,18 @@ pub(crate) fn write_json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     serde_json::to_writer(out, value).expect("wire types serialize");
 }
 
-/// Appends a request (`id`) or a notification (no `id`).
-pub(crate) fn write_call(out: &mut Vec<u8>, id: Option<&RequestId>, method: &str, params: Option<&str>) {
+/// Appends what every message begins with.
+fn begin(out: &mut Vec<u8>, id: Option<&RequestId>) {
     out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
     if let Some(id) = id {
         out.extend_from_slice(br#","id":"#);
         write_json(out, id);
     }
+}
+
+/// Appends a request (`id`) or a notification (no `id`).
+pub(crate) fn write_call(out: &mut Vec<u8>, id: Option<&RequestId>, method: &str, params: Option<&str>) {
+    begin(out, id);
     out.extend_from_slice(br#","method":"#);
     write_json(out, method);
     if let Some(params) = params {
@@ -454,22 +450,14 @@ pub(crate) fn write_call(out: &mut Vec<u8>, id: Option<&RequestId>, method: &str
 
 /// Appends a response up to the place where its result's text and a closing brace belong.
 pub(crate) fn begin_result(out: &mut Vec<u8>, id: Option<&RequestId>) {
-    out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
-    if let Some(id) = id {
-        out.extend_from_slice(br#","id":"#);
-        write_json(out, id);
-    }
+    begin(out, id);
     out.extend_from_slice(br#","result":"#);
 }
 
 /// Appends an error response. An id that could not be read is left out.
 pub(crate) fn write_error(out: &mut Vec<u8>, id: Option<&RequestId>, error: &ErrorObject) {
     // spec: 2025-11-25 schema#jsonrpcerrorresponse (`id` is optional, not null)
-    out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
-    if let Some(id) = id {
-        out.extend_from_slice(br#","id":"#);
-        write_json(out, id);
-    }
+    begin(out, id);
     out.extend_from_slice(br#","error":"#);
     write_json(out, error);
     out.push(b'}');

@@ -15,6 +15,6 @@ pub(crate) mod wire;
 
 pub use object::{Members, Object};
 pub use read::{FromJson, JsonError};
-pub(crate) use read::{nested, nested_object};
+pub(crate) use read::{nested, nested_object, string};
 pub use text::Json;
 pub(crate) use text::{is_blank, repair_surrogates};

@@ -1,5 +1,6 @@
 //! [`FromJson`]: reading a value, with errors that name the place.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -133,6 +134,15 @@ fn parse<'a, T: Deserialize<'a>>(raw: &'a RawValue, repaired: &'a mut String) ->
 impl FromJson for String {
     fn from_json(raw: &RawValue) -> Result<Self, JsonError> {
         parse(raw, &mut String::new()).ok_or_else(|| JsonError::expected("a string", raw))
+    }
+}
+
+/// The string in `raw`, borrowed unless it has escapes.
+pub(crate) fn string(raw: &RawValue) -> Result<Cow<'_, str>, JsonError> {
+    let inner = raw.get().strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    match inner.filter(|text| !text.contains('\\')) {
+        Some(text) => Ok(Cow::Borrowed(text)),
+        None => String::from_json(raw).map(Cow::Owned),
     }
 }
 
