@@ -40,7 +40,7 @@ use reader::Reading;
 pub(crate) use wait::{Patient, Waited, wait};
 
 use crate::jsonrpc::{BadFrame, ErrorObject, RequestId, write_call};
-use crate::sync::{Deadline, ThreadPool};
+use crate::sync::{Deadline, Mutex, ThreadPool, lock};
 use crate::transport::{Connection, EndStep, Ending, Link, Patience};
 
 /// How long after the end of the peer's process its output may last.
@@ -156,7 +156,7 @@ pub(crate) struct Shared {
     /// Why reading ended: an error, or the end of the input.
     end: OnceLock<Option<String>>,
     /// Disconnected when reading has ended.
-    ended: (std::sync::Mutex<Option<Sender<()>>>, Receiver<()>),
+    ended: (Mutex<Option<Sender<()>>>, Receiver<()>),
     runs_short_calls: bool,
     /// No more requests are accepted.
     is_ending: AtomicBool,
@@ -218,7 +218,7 @@ impl Peer {
             reading: Reading::new(connection.reader),
             link: connection.link,
             end: OnceLock::new(),
-            ended: (std::sync::Mutex::new(Some(end_tx)), end_rx),
+            ended: (Mutex::new(Some(end_tx)), end_rx),
             runs_short_calls: setup.runs_short_calls,
             is_ending: AtomicBool::new(false),
         });
@@ -362,7 +362,7 @@ impl Shared {
         }
         self.pending.close();
         self.role.ended();
-        let sender = self.ended.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+        let sender = lock(&self.ended.0).take();
         drop(sender);
     }
 }

@@ -1,7 +1,7 @@
 //! [`ServerBuilder`] and what it sets.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::connection::Connection;
@@ -11,7 +11,7 @@ use crate::era::{Offered, Stamp};
 use crate::error::Result;
 use crate::peer::Limits;
 use crate::protocol::{CacheScope, Implementation, ProtocolVersion};
-use crate::sync::CancelToken;
+use crate::sync::{CancelToken, Mutex};
 use crate::tool::ToolRegistry;
 use crate::transport::{DEFAULT_MAX_FRAME_BYTES, Tap};
 
