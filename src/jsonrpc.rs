@@ -75,6 +75,8 @@ impl Serialize for RequestId {
 wire::deserialize_through_json!(RequestId);
 
 /// The error codes of JSON-RPC and of every MCP revision.
+///
+/// spec: 2026-07-28 basic/index#error-codes (those from -32020 to -32099 are the specification's own)
 #[derive(Debug)]
 pub enum ErrorCode {}
 
@@ -363,6 +365,7 @@ impl<'a> Incoming<'a> {
                 ..BadFrame::new(ErrorObject::invalid_request(problem))
             })
         };
+        // spec: 2026-07-28 basic/index#messages (all messages follow JSON-RPC 2.0)
         if members.take("jsonrpc").is_none_or(|version| version.get() != "\"2.0\"") {
             return bad("member jsonrpc must be \"2.0\"".into());
         }
@@ -380,6 +383,7 @@ impl<'a> Incoming<'a> {
             return bad(JsonError::expected("an object", params).inside("params").to_string());
         }
         match (raw_id, id) {
+            // spec: 2026-07-28 basic/index#notifications (they have no id)
             (None, _) => Ok(Self::Notification { method, params }),
             // spec: 2026-07-28 basic/index#requests (an id is a string or integer, never null)
             (Some(_), Err(e)) => Err(BadFrame::new(ErrorObject::invalid_request(format!("id: {e}")))),
@@ -448,7 +452,9 @@ pub(crate) fn write_call(out: &mut Vec<u8>, id: Option<&RequestId>, method: &str
     out.push(b'}');
 }
 
-/// Appends a response up to the place where its result's text and a closing brace belong.
+/// Appends a response, which has its request's id, up to the place where its result's text and a closing brace belong.
+///
+/// spec: 2026-07-28 basic/index#result-responses
 pub(crate) fn begin_result(out: &mut Vec<u8>, id: Option<&RequestId>) {
     begin(out, id);
     out.extend_from_slice(br#","result":"#);

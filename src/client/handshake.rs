@@ -195,6 +195,7 @@ impl Handshake<'_> {
             peer.close("no revision in common", &Patience::default());
             return Err(error);
         }
+        // spec: 2025-11-25 basic/lifecycle#initialization (the client MUST say so)
         peer.notify("notifications/initialized", None)
             .map_err(|_| self.session.closed(Phase::Handshake, Some(peer), start.elapsed()))?;
         let identity = ServerIdentity {

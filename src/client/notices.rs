@@ -39,6 +39,7 @@ pub(super) struct Notices {
 /// dispatcher's close, after the callback that runs then.
 pub(super) struct Dispatcher {
     shared: Arc<Shared>,
+    /// Held for a `try_send`, which never waits.
     queue: Mutex<Queue>,
 }
 

@@ -59,6 +59,7 @@ pub(super) struct Session {
     settled: OnceLock<Settled>,
     /// Held while the protocol is being settled: others who need it wait for the same outcome. Closing does not take it.
     settling: Mutex<()>,
+    /// Held for a look or an exchange, never while a connection is opened or closed.
     current: Mutex<Current>,
     is_closed: AtomicBool,
 }

@@ -79,6 +79,7 @@ pub(crate) fn resolve(
             let version = string(version).map_err(|e| invalid(e.inside(meta::PROTOCOL_VERSION)))?;
             let version = ProtocolVersion::from(version.as_ref());
             // Before the other members are judged: which of them are required depends on the revision.
+            // spec: 2026-07-28 basic/versioning#protocol-version-negotiation (-32022 with the versions that are served)
             if !version.is_modern() || !offered.contains(&version) {
                 return Err(unsupported_version(&version, offered));
             }

@@ -84,6 +84,7 @@ impl Json {
     }
 
     fn from_raw_box(raw: Box<RawValue>) -> Self {
+        // spec: 2026-07-28 basic/transports/stdio (no embedded newlines)
         // A frame is one line, so what is kept must be one line too: a pretty-printed value is
         // written out compactly. Line breaks cannot occur inside a JSON string.
         let bytes = raw.get().as_bytes();

@@ -31,6 +31,8 @@ impl<'a> Call<'a> {
 
     /// Ends the reading: everything that was wrong is told at once.
     ///
+    /// spec: 2026-07-28 server/tools#security-considerations (servers validate all tool inputs)
+    ///
     /// # Errors
     /// Bad arguments.
     pub fn check(&mut self) -> Result<(), ToolError> {

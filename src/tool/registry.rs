@@ -44,7 +44,8 @@ pub struct ToolRegistry {
     shared: Arc<Shared>,
 }
 
-/// Locks are held for a look-up or a change and never while a tool or a listener runs.
+/// Owner: the handles and the servers of the registry. Bound: what the program registers. Locks are held for a look-up or a
+/// change and never while a tool or a listener runs.
 #[derive(Default)]
 struct Shared {
     tools: RwLock<BTreeMap<String, Arc<dyn Tool>>>,
