@@ -17,7 +17,7 @@ use crate::json::{FromJson, Json, JsonError, Members, is_blank, string, wire};
 
 /// The id of a request: a string or an integer, returned exactly as it came (`1` and `"1"` differ).
 ///
-/// Integers are those of 64 bits.
+/// Integers are those of 64 bits. There are two kinds for good: JSON-RPC fixes them, so a match may name both.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RequestId {
     /// An integer.
@@ -77,6 +77,7 @@ wire::deserialize_through_json!(RequestId);
 /// The error codes of JSON-RPC and of every MCP revision.
 ///
 /// spec: 2026-07-28 basic/index#error-codes (those from -32020 to -32099 are the specification's own)
+/// A namespace, without values: an error's code is any integer, as applications have their own.
 #[derive(Debug)]
 pub enum ErrorCode {}
 

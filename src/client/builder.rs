@@ -182,14 +182,15 @@ impl ClientBuilder {
         self
     }
 
-    /// How many calls may be open. Default: 4,096.
+    /// How many calls may be open; further ones are [`Error::Busy`](crate::Error::Busy). Default: 4,096.
     #[must_use]
     pub fn max_open_calls(mut self, calls: usize) -> Self {
         self.limits.pending = calls;
         self
     }
 
-    /// How many bytes may wait for a server that does not read. Default: 64 MiB.
+    /// How many bytes may wait for a server that does not read; further calls are
+    /// [`Error::Busy`](crate::Error::Busy). Default: 64 MiB.
     #[must_use]
     pub fn max_unsent_bytes(mut self, bytes: usize) -> Self {
         self.limits.unsent_bytes = bytes;

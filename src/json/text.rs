@@ -49,7 +49,7 @@ impl Json {
     /// `{}`.
     #[must_use]
     pub fn empty_object() -> Self {
-        Self(RawValue::from_string("{}".to_owned()).expect("an object"))
+        Self(RawValue::from_string("{}".to_owned()).expect("{} is JSON"))
     }
 
     /// The value's text: one line, never with a line break.
