@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Gathers local and remote tools in one registry.
 fn with_tools(notes: &Path) -> Result<(), Box<dyn Error>> {
-    let server = ChildProcess::new(std::env::current_exe()?, ["serve"]).env("NOTES_DIR", notes);
+    let server = ChildProcess::new(std::env::current_exe()?).arg("serve").env("NOTES_DIR", notes);
     let client = Client::builder().open(server)?;
     let tools = ToolRegistry::new().with(tool! {
         /// Count the words of a text

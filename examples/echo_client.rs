@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let program = server.first().ok_or("a SERVER is missing")?;
 
     let start = Instant::now();
-    let client = Client::builder().versions([version]).open(ChildProcess::new(program, &server[1..]))?;
+    let client = Client::builder().versions([version]).open(ChildProcess::new(program).args(&server[1..]))?;
     client.initialize()?;
     let startup = start.elapsed();
 

@@ -11,7 +11,7 @@
 //! Tool result: Note saved to /tmp/tinymcp-quickstart-4711/MCP Architecture Notes.md
 //! Search result: - **MCP Architecture Notes**: ...MCP Architecture Notes MCP uses JSON-RPC 2.0 over stdio or HTTP+SSE....
 //!
-//! Closed: EndOfInput, exit status: 0
+//! Closed: exited at end of input (exit status: 0)
 //! ```
 
 #![allow(clippy::print_stdout, reason = "it is a client: its stdout is not the protocol")]
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn use_server(notes: &Path) -> Result<(), Box<dyn Error>> {
-    let server = ChildProcess::new(std::env::current_exe()?, ["serve"]).env("NOTES_DIR", notes);
+    let server = ChildProcess::new(std::env::current_exe()?).arg("serve").env("NOTES_DIR", notes);
     let client = Client::builder().open(server)?;
 
     // Phase 1: agree on a revision of the protocol.
@@ -68,11 +68,6 @@ fn use_server(notes: &Path) -> Result<(), Box<dyn Error>> {
     println!("Search result: {}", result.text_content());
 
     // Phase 4: end the server; dropping the client would do so, too, but report nothing.
-    let ending = client.close()?.ending;
-    println!(
-        "\nClosed: {:?}, {}",
-        ending.step,
-        ending.status.map_or("no process".into(), |status| status.to_string())
-    );
+    println!("\nClosed: {}", client.close()?);
     Ok(())
 }

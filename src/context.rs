@@ -1,7 +1,7 @@
 //! [`Context`]: what a handler sees of the call it serves.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use crate::era::{KeptMeta, Lower, RequestMeta};
 use crate::json::Object;
@@ -9,7 +9,7 @@ use crate::jsonrpc::RequestId;
 use crate::peer::{Call, Outlet};
 use crate::protocol::notice::ProgressParams;
 use crate::protocol::{ClientCapabilities, Implementation, ProgressToken, ProtocolVersion};
-use crate::sync::CancelToken;
+use crate::sync::{CancelToken, Mutex, lock};
 
 /// What a handler sees of the call it serves: who calls, whether that was given up, and where progress goes.
 ///
@@ -131,7 +131,7 @@ impl Context {
         let (Some(token), Some((outlet, call))) = (&inner.progress_token, &inner.served) else { return };
         {
             // spec: 2026-07-28 basic/patterns/progress (the value MUST increase)
-            let mut last = inner.progress.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut last = lock(&inner.progress);
             if !(done > *last && done.is_finite()) {
                 log::debug!("dropped progress {done}: it was {last} before");
                 return;

@@ -13,8 +13,23 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Why a call failed.
 ///
 /// An error that the peer sent is [`Error::Peer`], or [`Error::Refused`] if it was its answer to the handshake; every
-/// other variant was raised here. A tool that ran and
-/// failed is no error: it is a result with `is_error`.
+/// other variant was raised here. A tool that ran and failed is no error: it is a result with `is_error`.
+///
+/// ```
+/// use tinymcp::{Error, ErrorObject};
+///
+/// fn advice(error: &Error) -> &'static str {
+///     match error {
+///         Error::Peer(_) => "the call was wrong, or the server failed: its message says which",
+///         _ if error.is_retryable() => "try again in a moment",
+///         _ if error.is_closed() => "connect anew",
+///         _ => "give up",
+///     }
+/// }
+///
+/// assert_eq!(advice(&Error::Busy("64 requests in flight".into())), "try again in a moment");
+/// assert_eq!(Error::from(ErrorObject::new(-32602, "unknown tool: x")).to_string(), "unknown tool: x (-32602)");
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

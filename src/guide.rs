@@ -30,7 +30,8 @@
 //! | `mcp-standby` | a server's connection | 0 or 1 | takes over reading when a call that the reader runs turns out long, after 0.5 to 1 ms | with the connection |
 //! | `mcp-worker` | every connection | on demand, up to 64 on a server and 16 on a client | runs tools | after 10 s without work; at the close, when its handler returns; one that does not is left to itself and reported |
 //! | `mcp-writer` | every connection | 0 or 1, from the first frame that cannot be written at once | writes what nobody else may wait for | with the connection |
-//! | `mcp-stderr` | a client's child process | 1, if stderr is captured | reads the child's stderr, calls the callback for lines | with the pipe; never waited for |
+//! | `mcp-stderr` | a client's child process | 1, if stderr is captured | reads the child's stderr | with the pipe; never waited for |
+//! | `mcp-lines` | a client's child process | 1, if there is a callback for lines of stderr | runs the callback, in order | after the last line; never waited for |
 //! | `mcp-notices` | a client | 0 or 1, from the first notification that has a callback | runs the callbacks, in order | with the connection, after the callback that runs then |
 //!
 //! [`Server::start`](crate::Server::start) blocks the thread that calls it. A server with many connections calls
@@ -44,7 +45,6 @@
 //! |---|---|---|---|
 //! | a frame that is read | 16 MiB | `max_frame_bytes` of either builder | skipped; a server answers -32700, a client's call times out |
 //! | open requests of a connection, server | 1,024 | [`max_open_requests`](crate::server::ServerBuilder::max_open_requests) | error -32603, "server busy" |
-//! | messages of a batch | 10,000 | | refused together, -32600 |
 //! | threads that run tools, server | 64 a connection | [`max_threads`](crate::server::ServerBuilder::max_threads) | calls wait for a thread, up to the open requests |
 //! | open calls, client | 4,096 | [`max_open_calls`](crate::client::ClientBuilder::max_open_calls) | [`Error::Busy`](crate::Error::Busy) |
 //! | requests of the server that are open, client | 256 | | error -32603, "server busy" |
@@ -58,6 +58,9 @@
 //! | the name of a tool | 128 characters | | refused when it is registered |
 //! | stderr of a child, kept for errors | the last 16 KiB | [`Stderr`](crate::transport::Stderr) | the older part is forgotten |
 //! | a line of stderr given to a callback | 16 KiB | | comes in pieces |
+//! | lines of stderr that wait for a callback | 1,024 | | dropped, with a warning |
+//! | messages of a batch | 4,096 | | error -32600 for all of it |
+//! | arguments of a recursive type, nested in each other | 128 levels | | bad arguments |
 //!
 //! | time | default | set by |
 //! |---|---|---|
@@ -81,7 +84,7 @@
 //!
 //! A panic in a tool, in a callback for notifications or lines of stderr, or in a cleanup hook is caught; its text goes to
 //! the log alone (and to stderr, where Rust's panic hook writes it). One in a progress callback unwinds through the call that
-//! waits. A [`Tap`](crate::transport::Tap) must not panic: it runs on the thread that reads. A program built with `panic = "abort"` cannot catch anything: a panic in one tool
+//! waits. One in a [`Tap`](crate::transport::Tap) is caught and costs it that frame. A program built with `panic = "abort"` cannot catch anything: a panic in one tool
 //! ends the server and every call with it. For small binaries use `opt-level = "s"` and LTO, and keep unwinding.
 //!
 //! # Writing tools

@@ -13,11 +13,11 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::json::{FromJson, Json, JsonError, Members, is_blank, wire};
+use crate::json::{FromJson, Json, JsonError, Members, is_blank, string, wire};
 
 /// The id of a request: a string or an integer, returned exactly as it came (`1` and `"1"` differ).
 ///
-/// Integers are those of 64 bits.
+/// Integers are those of 64 bits. There are two kinds for good: JSON-RPC fixes them, so a match may name both.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RequestId {
     /// An integer.
@@ -75,6 +75,9 @@ impl Serialize for RequestId {
 wire::deserialize_through_json!(RequestId);
 
 /// The error codes of JSON-RPC and of every MCP revision.
+///
+/// spec: 2026-07-28 basic/index#error-codes (those from -32020 to -32099 are the specification's own)
+/// A namespace, without values: an error's code is any integer, as applications have their own.
 #[derive(Debug)]
 pub enum ErrorCode {}
 
@@ -325,7 +328,8 @@ impl BadFrame {
         Self { id: None, error, is_batch: false }
     }
 
-    pub(crate) fn bad_batch(problem: impl fmt::Display) -> Self {
+    /// A batch that is refused as a whole.
+    pub(crate) fn batch(problem: impl fmt::Display) -> Self {
         Self::new(ErrorObject::invalid_request(problem))
     }
 
@@ -362,7 +366,8 @@ impl<'a> Incoming<'a> {
                 ..BadFrame::new(ErrorObject::invalid_request(problem))
             })
         };
-        if members.take("jsonrpc").is_none_or(|version| name(version).as_deref() != Some("2.0")) {
+        // spec: 2026-07-28 basic/index#messages (all messages follow JSON-RPC 2.0)
+        if members.take("jsonrpc").is_none_or(|version| string(version).as_deref() != Ok("2.0")) {
             return bad("member jsonrpc must be \"2.0\"".into());
         }
         let Some(method) = members.take("method") else {
@@ -371,7 +376,7 @@ impl<'a> Incoming<'a> {
                 ..BadFrame::new(ErrorObject::invalid_request(problem))
             });
         };
-        let Some(method) = name(method) else {
+        let Ok(method) = string(method) else {
             return bad(format!("member method must be a string, found {}", method.get()));
         };
         let params = members.take("params").filter(|raw| raw.get() != "null");
@@ -379,6 +384,7 @@ impl<'a> Incoming<'a> {
             return bad(JsonError::expected("an object", params).inside("params").to_string());
         }
         match (raw_id, id) {
+            // spec: 2026-07-28 basic/index#notifications (they have no id)
             (None, _) => Ok(Self::Notification { method, params }),
             // spec: 2026-07-28 basic/index#requests (an id is a string or integer, never null)
             (Some(_), Err(e)) => Err(BadFrame::new(ErrorObject::invalid_request(format!("id: {e}")))),
@@ -411,15 +417,6 @@ impl<'a> Incoming<'a> {
     }
 }
 
-/// The string in `raw`, borrowed unless it has escapes.
-fn name(raw: &RawValue) -> Option<Cow<'_, str>> {
-    let inner = raw.get().strip_prefix('"')?.strip_suffix('"')?;
-    if inner.contains('\\') {
-        return String::from_json(raw).ok().map(Cow::Owned);
-    }
-    Some(Cow::Borrowed(inner))
-}
-
 /// Whether a line can be skipped without a word.
 pub(crate) fn is_empty_line(frame: &[u8]) -> bool {
     is_blank(frame)
@@ -430,13 +427,18 @@ pub(crate) fn write_json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     serde_json::to_writer(out, value).expect("wire types serialize");
 }
 
-/// Appends a request (`id`) or a notification (no `id`).
-pub(crate) fn write_call(out: &mut Vec<u8>, id: Option<&RequestId>, method: &str, params: Option<&str>) {
+/// Appends what every message begins with.
+fn begin(out: &mut Vec<u8>, id: Option<&RequestId>) {
     out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
     if let Some(id) = id {
         out.extend_from_slice(br#","id":"#);
         write_json(out, id);
     }
+}
+
+/// Appends a request (`id`) or a notification (no `id`).
+pub(crate) fn write_call(out: &mut Vec<u8>, id: Option<&RequestId>, method: &str, params: Option<&str>) {
+    begin(out, id);
     out.extend_from_slice(br#","method":"#);
     write_json(out, method);
     if let Some(params) = params {
@@ -446,24 +448,18 @@ pub(crate) fn write_call(out: &mut Vec<u8>, id: Option<&RequestId>, method: &str
     out.push(b'}');
 }
 
-/// Appends a response up to the place where its result's text and a closing brace belong.
+/// Appends a response, which has its request's id, up to the place where its result's text and a closing brace belong.
+///
+/// spec: 2026-07-28 basic/index#result-responses
 pub(crate) fn begin_result(out: &mut Vec<u8>, id: Option<&RequestId>) {
-    out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
-    if let Some(id) = id {
-        out.extend_from_slice(br#","id":"#);
-        write_json(out, id);
-    }
+    begin(out, id);
     out.extend_from_slice(br#","result":"#);
 }
 
 /// Appends an error response. An id that could not be read is left out.
 pub(crate) fn write_error(out: &mut Vec<u8>, id: Option<&RequestId>, error: &ErrorObject) {
     // spec: 2025-11-25 schema#jsonrpcerrorresponse (`id` is optional, not null)
-    out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
-    if let Some(id) = id {
-        out.extend_from_slice(br#","id":"#);
-        write_json(out, id);
-    }
+    begin(out, id);
     out.extend_from_slice(br#","error":"#);
     write_json(out, error);
     out.push(b'}');

@@ -44,17 +44,17 @@ fn a_command_that_cannot_be_started_is_named() {
     let at = |path: &std::path::Path| path.to_string_lossy().into_owned();
     let cases = [
         (
-            ChildProcess::new("no-such-program-4711", ["--flag"]),
+            ChildProcess::new("no-such-program-4711").arg("--flag"),
             vec!["no-such-program-4711 --flag".to_owned()],
         ),
-        (ChildProcess::new(&nowhere, [""; 0]), vec![at(&nowhere)]),
+        (ChildProcess::new(&nowhere), vec![at(&nowhere)]),
         (
-            ChildProcess::new(&text_file, ["a b"]),
+            ChildProcess::new(&text_file).arg("a b"),
             vec![at(&text_file), "\"a b\"".to_owned(), "ermission".to_owned()],
         ),
-        (ChildProcess::new(&folder, [""; 0]), vec![at(&folder)]),
-        (ChildProcess::new(exe, [""; 0]).current_dir(&nowhere), vec![at(&nowhere), "no folder".to_owned()]),
-        (ChildProcess::new("a\0b", [""; 0]), vec!["nul byte".to_owned()]),
+        (ChildProcess::new(&folder), vec![at(&folder)]),
+        (ChildProcess::new(exe).current_dir(&nowhere), vec![at(&nowhere), "no folder".to_owned()]),
+        (ChildProcess::new("a\0b"), vec!["nul byte".to_owned()]),
     ];
     for (command, words) in cases {
         let error = Client::builder().open(command).expect_err("cannot start");

@@ -98,7 +98,7 @@ fn the_echo_client_measures_the_echo_server() {
 
 /// The notes server and a client for it.
 fn notes(folder: &Path) -> Client {
-    let server = ChildProcess::new(example("notes_server"), [""; 0]).env("NOTES_DIR", folder);
+    let server = ChildProcess::new(example("notes_server")).env("NOTES_DIR", folder);
     Client::builder().open(server).expect("a server")
 }
 

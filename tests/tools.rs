@@ -511,3 +511,19 @@ mod shadowed {
 fn macros_expand_whatever_is_in_scope() {
     assert_eq!(text(&shadowed::tool(), r#"{"p": {"y": 2}}"#), "3");
 }
+
+#[test]
+fn nesting_without_end_is_refused_before_the_stack_ends() {
+    let nested = |member: &str| {
+        let open = format!("{{\"name\":\"n\",\"{member}\":");
+        format!("{}null{}", open.repeat(5000), "}".repeat(5000))
+    };
+    let node = tool! { fn node(a: Node) { let _ = a; } };
+    let refused = text(&node, &format!("{{\"a\":{}}}", nested("twin")));
+    assert!(refused.ends_with("twin: nested more than 128 levels deep"), "{:.80}", refused);
+
+    let schema = format!(r#"{{"type":"object","items":{}}}"#, nested("items"));
+    let schema = Json::parse(&schema).expect("JSON");
+    let deep = FnTool::new("deep", "A tool of somebody else", schema, |_, _| ());
+    ToolRegistry::new().register(deep).expect("it is only odd");
+}

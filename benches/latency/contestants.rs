@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tinymcp::client::{CallHandle, CallOptions};
 use tinymcp::json::Json;
+use tinymcp::transport::ChildProcess;
 use tinymcp::{Client, ClientHandle, ProtocolVersion, Server, ToolRegistry, tool};
 
 use super::{Failure, Options};
@@ -105,7 +106,7 @@ pub(crate) fn client(options: &Options, server: &[String]) -> Result<(), Failure
         _ => ProtocolVersion::V2025_11_25,
     };
     let program = server.first().ok_or("a SERVER is missing")?;
-    let client = Client::builder().versions([version]).connect(program, &server[1..])?;
+    let client = Client::builder().versions([version]).open(ChildProcess::new(program).args(&server[1..]))?;
     client.initialize()?;
     let arguments = Json::new(&json!({ "message": "m".repeat(bytes) }))?;
     in_turn(&client, &arguments, (calls / 10).clamp(1, 1000))?;

@@ -98,7 +98,7 @@ impl Timeouts {
 ///     .name("my-agent", "1.2.0")
 ///     .timeouts(Timeouts::default().with_call(Duration::from_secs(10)))
 ///     .versions([ProtocolVersion::V2025_11_25])
-///     .open(ChildProcess::new("npx", ["-y", "some-server"]).env("API_KEY", "…"))?;
+///     .open(ChildProcess::new("npx").args(["-y", "some-server"]).env("API_KEY", "…"))?;
 /// # Ok::<(), tinymcp::Error>(())
 /// ```
 #[derive(Clone)]
@@ -182,14 +182,15 @@ impl ClientBuilder {
         self
     }
 
-    /// How many calls may be open. Default: 4,096.
+    /// How many calls may be open; further ones are [`Error::Busy`](crate::Error::Busy). Default: 4,096.
     #[must_use]
     pub fn max_open_calls(mut self, calls: usize) -> Self {
         self.limits.pending = calls;
         self
     }
 
-    /// How many bytes may wait for a server that does not read. Default: 64 MiB.
+    /// How many bytes may wait for a server that does not read; further calls are
+    /// [`Error::Busy`](crate::Error::Busy). Default: 64 MiB.
     #[must_use]
     pub fn max_unsent_bytes(mut self, bytes: usize) -> Self {
         self.limits.unsent_bytes = bytes;
@@ -224,7 +225,7 @@ impl ClientBuilder {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn connect(self, program: impl AsRef<OsStr>, args: &[&str]) -> Result<Client> {
-        self.open(ChildProcess::new(program, args))
+        self.open(ChildProcess::new(program).args(args))
     }
 
     /// Opens `transport`.

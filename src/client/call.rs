@@ -245,6 +245,7 @@ impl Open {
     /// Stops waiting and tells the server, without waiting for it to read that.
     fn give_up(self, reason: &str) {
         let Ok(settled) = self.session.settled() else { return };
+        // spec: 2026-07-28 basic/patterns/cancellation#behavior-requirements (only of what is believed to be in progress)
         if !settled.peer.forget(self.waiting.id) {
             return; // the answer is here: there is nothing to cancel
         }

@@ -17,8 +17,7 @@ use crate::error::{Error, Phase, Result};
 use crate::json::{FromJson, Object};
 use crate::jsonrpc::{ErrorCode, ErrorObject, write_json};
 use crate::peer::{NotStarted, Patient, Peer, Waited, wait};
-use crate::protocol::lifecycle::DiscoverResult;
-use crate::protocol::lifecycle::{Implementation, InitializeParams, InitializeResult};
+use crate::protocol::lifecycle::{DiscoverResult, Implementation, InitializeParams, InitializeResult};
 use crate::protocol::meta;
 use crate::protocol::version::ProtocolVersion;
 use crate::sync::Deadline;
@@ -31,6 +30,15 @@ enum Probed {
     Legacy(String),
     /// The child died of the probe.
     Died(Error),
+}
+
+/// What one `server/discover` brought.
+enum Discovered {
+    Result(Box<DiscoverResult>),
+    /// The server's error, which may name the revisions to ask with instead.
+    Error(ErrorObject),
+    /// No answer of a Modern server.
+    Other(Probed),
 }
 
 pub(super) fn settle(session: &Session) -> Result<Settled> {
@@ -76,9 +84,9 @@ impl Handshake<'_> {
     fn probe(&self, peer: &Peer, preferred: &ProtocolVersion) -> Result<Probed> {
         let start = Instant::now();
         let error = match self.discover(peer, preferred) {
-            Ok(Ok(discovered)) => return self.settle_on(peer, discovered),
-            Ok(Err(problem)) => return Ok(problem),
-            Err(error) => error,
+            Discovered::Result(result) => return self.settle_on(peer, *result),
+            Discovered::Other(probed) => return Ok(probed),
+            Discovered::Error(error) => error,
         };
         let supported = error.data.as_ref().and_then(|data| {
             let data = Object::from_json(data.as_raw()).ok()?;
@@ -91,9 +99,9 @@ impl Handshake<'_> {
         };
         match choose(&supported, &self.session.offered) {
             Some(version) if version.is_modern() => match self.discover(peer, &version) {
-                Ok(Ok(discovered)) => self.settle_on(peer, discovered),
-                Ok(Err(problem)) => Ok(problem),
-                Err(error) => Err(self.refused(peer, error, start)),
+                Discovered::Result(result) => self.settle_on(peer, *result),
+                Discovered::Other(probed) => Ok(probed),
+                Discovered::Error(error) => Err(self.refused(peer, error, start)),
             },
             common => self.without_modern(peer, common, &supported),
         }
@@ -127,12 +135,8 @@ impl Handshake<'_> {
         }
     }
 
-    /// Asks with `version`: the answer, or what else happened, or the server's error.
-    fn discover(
-        &self,
-        peer: &Peer,
-        version: &ProtocolVersion,
-    ) -> std::result::Result<std::result::Result<DiscoverResult, Probed>, ErrorObject> {
+    /// Asks with `version`.
+    fn discover(&self, peer: &Peer, version: &ProtocolVersion) -> Discovered {
         let stamp = self.session.config.stamp(version);
         let start = Instant::now();
         let probe = Deadline::after(Some(self.session.config.timeouts.probe)).earlier(self.deadline);
@@ -141,12 +145,12 @@ impl Handshake<'_> {
             stamp.write(out, None, &Object::new());
             out.push(b'}');
         });
-        let problem = match waited {
+        Discovered::Other(match waited {
             Ok(Waited::Answer(Ok(result))) => match DiscoverResult::from_json(result.as_raw()) {
-                Ok(discovered) => return Ok(Ok(discovered)),
+                Ok(result) => return Discovered::Result(Box::new(result)),
                 Err(e) => Probed::Legacy(format!("its answer to server/discover is none: {e}")),
             },
-            Ok(Waited::Answer(Err(error))) => return Err(error),
+            Ok(Waited::Answer(Err(error))) => return Discovered::Error(error),
             Ok(Waited::TimedOut(after)) => {
                 Probed::Legacy(format!("no answer to server/discover in {after:?}"))
             }
@@ -155,8 +159,7 @@ impl Handshake<'_> {
                 Probed::Died(self.session.closed(Phase::Handshake, Some(peer), start.elapsed()))
             }
             Err(error) => Probed::Died(error),
-        };
-        Ok(Err(problem))
+        })
     }
 
     /// spec: 2025-11-25 basic/lifecycle#initialization
@@ -192,6 +195,7 @@ impl Handshake<'_> {
             peer.close("no revision in common", &Patience::default());
             return Err(error);
         }
+        // spec: 2025-11-25 basic/lifecycle#initialization (the client MUST say so)
         peer.notify("notifications/initialized", None)
             .map_err(|_| self.session.closed(Phase::Handshake, Some(peer), start.elapsed()))?;
         let identity = ServerIdentity {

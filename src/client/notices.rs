@@ -3,7 +3,7 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use super::ClientHandle;
 use super::session::Session;
 use crate::json::Json;
+use crate::sync::{Mutex, lock};
 
 /// So many notifications may wait for a callback that is slow.
 const QUEUE: usize = 256;
@@ -38,6 +39,7 @@ pub(super) struct Notices {
 /// dispatcher's close, after the callback that runs then.
 pub(super) struct Dispatcher {
     shared: Arc<Shared>,
+    /// Held for a `try_send`, which never waits.
     queue: Mutex<Queue>,
 }
 
@@ -95,7 +97,7 @@ impl Dispatcher {
     }
 
     fn queue(&self, notice: Notice) {
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = lock(&self.queue);
         if matches!(*queue, Queue::NotStarted) {
             let (sender, receiver) = bounded(QUEUE);
             let shared = Arc::clone(&self.shared);
@@ -114,7 +116,7 @@ impl Dispatcher {
     }
 
     pub(super) fn close(&self) {
-        *self.queue.lock().unwrap_or_else(PoisonError::into_inner) = Queue::Closed;
+        *lock(&self.queue) = Queue::Closed;
     }
 }
 

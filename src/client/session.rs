@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use super::builder::ClientBuilder;
@@ -14,6 +14,7 @@ use crate::peer::{CloseReport, Peer, Setup, Writing};
 use crate::protocol::capability::ServerCapabilities;
 use crate::protocol::lifecycle::Implementation;
 use crate::protocol::version::ProtocolVersion;
+use crate::sync::{Mutex, lock};
 use crate::transport::{EndStep, Patience, Transport, tapped};
 
 /// What a server said of itself. Self-reported: for display and logs, not for decisions about trust.
@@ -58,6 +59,7 @@ pub(super) struct Session {
     settled: OnceLock<Settled>,
     /// Held while the protocol is being settled: others who need it wait for the same outcome. Closing does not take it.
     settling: Mutex<()>,
+    /// Held for a look or an exchange, never while a connection is opened or closed.
     current: Mutex<Current>,
     is_closed: AtomicBool,
 }
@@ -82,7 +84,7 @@ impl Session {
             is_closed: AtomicBool::new(false),
         });
         let peer = session.start(transport)?;
-        locked(&session.current).peer = Some(peer);
+        lock(&session.current).peer = Some(peer);
         Ok(session)
     }
 
@@ -107,7 +109,7 @@ impl Session {
         if let Some(settled) = self.settled.get() {
             return Ok(settled);
         }
-        let _settling = self.settling.lock().unwrap_or_else(PoisonError::into_inner);
+        let _settling = lock(&self.settling);
         if let Some(settled) = self.settled.get() {
             return Ok(settled);
         }
@@ -118,7 +120,7 @@ impl Session {
 
     /// The engine, settled or not.
     pub(super) fn peer(&self) -> Result<Peer> {
-        let peer = locked(&self.current).peer.clone();
+        let peer = lock(&self.current).peer.clone();
         match peer {
             Some(peer) if !self.is_closed.load(Ordering::SeqCst) => Ok(peer),
             peer => Err(self.closed(Phase::Handshake, peer.as_ref(), Duration::ZERO)),
@@ -131,7 +133,7 @@ impl Session {
             return None; // it did not die, it was ended
         }
         let (old, transport, again) = {
-            let mut current = locked(&self.current);
+            let mut current = lock(&self.current);
             let transport = current.again.take()?;
             let again = transport.again();
             (current.peer.take(), transport, again)
@@ -143,7 +145,7 @@ impl Session {
             Ok(peer) => peer,
             Err(e) => return Some(Err(e)),
         };
-        let mut current = locked(&self.current);
+        let mut current = lock(&self.current);
         current.again = again;
         current.peer = Some(peer.clone());
         drop(current);
@@ -159,7 +161,7 @@ impl Session {
         if self.is_closed.swap(true, Ordering::SeqCst) {
             return Ok(CloseReport::default());
         }
-        let peer = locked(&self.current).peer.clone();
+        let peer = lock(&self.current).peer.clone();
         let Some(peer) = peer else { return Ok(CloseReport::default()) };
         let report = peer.close("closed by this client", patience);
         self.role.close();
@@ -218,8 +220,4 @@ impl fmt::Debug for Session {
             None => f.write_str("not settled"),
         }
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,11 +1,9 @@
 //! The metadata of a request, and with it the request's era.
 
-use std::borrow::Cow;
-
 use serde_json::value::RawValue;
 
 use super::Offered;
-use crate::json::{FromJson, Json, JsonError, Members, Object};
+use crate::json::{FromJson, Json, JsonError, Members, Object, string};
 use crate::jsonrpc::{ErrorCode, ErrorObject};
 use crate::method::Method;
 use crate::protocol::{ClientCapabilities, Implementation, ProgressToken, ProtocolVersion, meta};
@@ -96,9 +94,10 @@ pub(crate) fn resolve<'a>(
         // spec: 2026-07-28 basic/index#meta (a request without a required field is malformed: -32602)
         None => return Err(invalid(JsonError::new("missing").inside(meta::PROTOCOL_VERSION))),
         Some(version) => {
-            let version = word(version).map_err(|e| invalid(e.inside(meta::PROTOCOL_VERSION)))?;
+            let version = string(version).map_err(|e| invalid(e.inside(meta::PROTOCOL_VERSION)))?;
             let version = ProtocolVersion::from(version.as_ref());
             // Before the other members are judged: which of them are required depends on the revision.
+            // spec: 2026-07-28 basic/versioning#protocol-version-negotiation (-32022 with the versions that are served)
             if !version.is_modern() || !offered.contains(&version) {
                 return Err(unsupported_version(&version, offered));
             }
@@ -110,15 +109,6 @@ pub(crate) fn resolve<'a>(
         }
     };
     Ok(RequestMeta { modern, progress_token, raw: meta })
-}
-
-/// The string in `raw`, borrowed unless it has escapes.
-fn word(raw: &RawValue) -> Result<Cow<'_, str>, JsonError> {
-    let inner = raw.get().strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-    match inner.filter(|text| !text.contains('\\')) {
-        Some(text) => Ok(Cow::Borrowed(text)),
-        None => String::from_json(raw).map(Cow::Owned),
-    }
 }
 
 fn object(raw: &RawValue) -> Result<&RawValue, JsonError> {

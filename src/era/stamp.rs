@@ -32,7 +32,9 @@ impl Stamp {
         Self { server_info, ttl_ms: 0, cache_scope: CacheScope::Private, plain }
     }
 
-    /// The same with caching hints for results that have none.
+    /// The same with caching hints for results that have none: one scope for all pages of a list.
+    ///
+    /// spec: 2026-07-28 server/utilities/caching#interaction-with-pagination
     pub(crate) fn with_cache_hints(mut self, ttl_ms: u64, cache_scope: CacheScope) -> Self {
         self.ttl_ms = ttl_ms;
         self.cache_scope = cache_scope;
@@ -158,6 +160,7 @@ impl RequestStamp {
             return Self::legacy();
         }
         let mut all = Object::new();
+        // spec: 2026-07-28 basic/index#meta (the first two are required on every request)
         all.insert(meta::PROTOCOL_VERSION, version);
         all.insert(meta::CLIENT_CAPABILITIES, &lowered(capabilities.clone(), version));
         if let Some(info) = client_info {

@@ -14,7 +14,7 @@ mod text;
 pub(crate) mod wire;
 
 pub use object::{Members, Object};
-pub(crate) use read::through_string;
 pub use read::{FromJson, JsonError};
+pub(crate) use read::{nested, nested_object, string};
 pub use text::Json;
 pub(crate) use text::{is_blank, repair_surrogates};

@@ -156,7 +156,7 @@ impl Object {
 
     /// The value of `name` as it is.
     #[must_use]
-    pub fn get_json(&self, name: &str) -> Option<&Json> {
+    pub fn json(&self, name: &str) -> Option<&Json> {
         self.0.get(name)
     }
 

@@ -1,5 +1,7 @@
 //! [`FromJson`]: reading a value, with errors that name the place.
 
+use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::hash::BuildHasher;
@@ -135,6 +137,15 @@ impl FromJson for String {
     }
 }
 
+/// The string in `raw`, borrowed unless it has escapes.
+pub(crate) fn string(raw: &RawValue) -> Result<Cow<'_, str>, JsonError> {
+    let inner = raw.get().strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    match inner.filter(|text| !text.contains('\\')) {
+        Some(text) => Ok(Cow::Borrowed(text)),
+        None => String::from_json(raw).map(Cow::Owned),
+    }
+}
+
 impl FromJson for bool {
     fn from_json(raw: &RawValue) -> Result<Self, JsonError> {
         match raw.get() {
@@ -219,8 +230,42 @@ impl FromJson for Json {
     }
 }
 
+/// How deep a recursive type or schema may be nested in itself: as deep as serde_json reads.
+const MAX_DEPTH: usize = 128;
+
+thread_local! {
+    /// How many calls of [`nested`] are under way.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Does `work`, which may come here again for what is inside; `None` when that is too deep. JSON itself is split without
+/// recursion, so nothing but this keeps a peer from overflowing the stack, which ends the process.
+pub(crate) fn nested<T>(work: impl FnOnce() -> T) -> Option<T> {
+    struct Level;
+    impl Drop for Level {
+        fn drop(&mut self) {
+            DEPTH.set(DEPTH.get() - 1);
+        }
+    }
+    if DEPTH.get() >= MAX_DEPTH {
+        return None;
+    }
+    DEPTH.set(DEPTH.get() + 1);
+    let _level = Level;
+    Some(work())
+}
+
+/// Reads an object that may contain another of its type, and may also arrive as JSON text inside a string.
+pub(crate) fn nested_object<T>(
+    raw: &RawValue,
+    read: impl Fn(&mut Members<'_>) -> Result<T, JsonError>,
+) -> Result<T, JsonError> {
+    let read = || through_string(raw, '{', |raw| read(&mut Members::of(raw)?));
+    nested(read).unwrap_or_else(|| Err(JsonError::new(format!("nested more than {MAX_DEPTH} levels deep"))))
+}
+
 /// Reads a list or object that may also arrive as JSON text inside a string.
-pub(crate) fn through_string<T>(
+fn through_string<T>(
     raw: &RawValue,
     opening: char,
     read: impl Fn(&RawValue) -> Result<T, JsonError>,

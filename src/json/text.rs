@@ -49,7 +49,7 @@ impl Json {
     /// `{}`.
     #[must_use]
     pub fn empty_object() -> Self {
-        Self(RawValue::from_string("{}".to_owned()).expect("an object"))
+        Self(RawValue::from_string("{}".to_owned()).expect("{} is JSON"))
     }
 
     /// The value's text: one line, never with a line break.
@@ -84,6 +84,7 @@ impl Json {
     }
 
     fn from_raw_box(raw: Box<RawValue>) -> Self {
+        // spec: 2026-07-28 basic/transports/stdio (no embedded newlines)
         // A frame is one line, so what is kept must be one line too: a pretty-printed value is
         // written out compactly. Line breaks cannot occur inside a JSON string.
         let bytes = raw.get().as_bytes();

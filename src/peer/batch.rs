@@ -17,7 +17,7 @@ use crate::jsonrpc::{BadFrame, ErrorObject, Incoming, RequestId, begin_result, w
 use crate::sync::Refused;
 
 /// More messages than this are refused together. Each may cost an answer that is much longer than itself.
-const MAX_MESSAGES: usize = 10_000;
+const MAX_MESSAGES: usize = 4096;
 
 /// An accepted request of a batch.
 struct Item {
@@ -31,7 +31,7 @@ impl Shared {
     pub(super) fn accept_batch(self: &Arc<Self>, frame: &[u8]) {
         let messages = match split(frame) {
             Ok(messages) => messages,
-            Err(problem) => return self.refuse(frame, &BadFrame::bad_batch(problem)),
+            Err(problem) => return self.refuse(frame, &BadFrame::batch(problem)),
         };
         let mut answers = Vec::new();
         let mut items = Vec::new();

@@ -9,6 +9,9 @@ use crate::sync::{CancelToken, Deadline, Mutex, lock};
 /// One request of the peer, from the moment it was read to its one answer.
 ///
 /// Answering and cancelling race; whoever closes the call first wins, and nothing is sent for it after that.
+///
+/// spec: 2026-07-28 basic/patterns/cancellation#timing-considerations, basic/transports/stdio#cancellation (nothing more is
+/// sent for a cancelled request), basic/patterns/progress#implementation-notes (progress stops with the answer)
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) id: RequestId,

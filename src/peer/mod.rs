@@ -40,7 +40,7 @@ use reader::Reading;
 pub(crate) use wait::{Patient, Waited, wait};
 
 use crate::jsonrpc::{BadFrame, ErrorObject, RequestId, write_call};
-use crate::sync::{Deadline, ThreadPool};
+use crate::sync::{Deadline, Mutex, ThreadPool, lock};
 use crate::transport::{Connection, EndStep, Ending, Link, Patience};
 
 /// How long after the end of the peer's process its output may last.
@@ -156,7 +156,7 @@ pub(crate) struct Shared {
     /// Why reading ended: an error, or the end of the input.
     end: OnceLock<Option<String>>,
     /// Disconnected when reading has ended.
-    ended: (std::sync::Mutex<Option<Sender<()>>>, Receiver<()>),
+    ended: (Mutex<Option<Sender<()>>>, Receiver<()>),
     runs_short_calls: bool,
     /// No more requests are accepted.
     is_ending: AtomicBool,
@@ -169,6 +169,8 @@ impl std::fmt::Debug for Peer {
 }
 
 /// What had to be left behind at the end of a connection.
+///
+/// Displays as how the peer ended and then whatever did not go well: `killed (signal: 9 (SIGKILL)), a handler still runs`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CloseReport {
@@ -180,6 +182,23 @@ pub struct CloseReport {
     pub reader_detached: bool,
     /// So many threads still ran handlers and were left to themselves.
     pub handlers_detached: usize,
+}
+
+impl std::fmt::Display for CloseReport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.ending)?;
+        if !self.flushed {
+            f.write_str(", not everything was written")?;
+        }
+        if self.reader_detached {
+            f.write_str(", a read is still blocked")?;
+        }
+        match self.handlers_detached {
+            0 => Ok(()),
+            1 => f.write_str(", a handler still runs"),
+            n => write!(f, ", {n} handlers still run"),
+        }
+    }
 }
 
 impl Peer {
@@ -199,7 +218,7 @@ impl Peer {
             reading: Reading::new(connection.reader),
             link: connection.link,
             end: OnceLock::new(),
-            ended: (std::sync::Mutex::new(Some(end_tx)), end_rx),
+            ended: (Mutex::new(Some(end_tx)), end_rx),
             runs_short_calls: setup.runs_short_calls,
             is_ending: AtomicBool::new(false),
         });
@@ -343,7 +362,7 @@ impl Shared {
         }
         self.pending.close();
         self.role.ended();
-        let sender = self.ended.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+        let sender = lock(&self.ended.0).take();
         drop(sender);
     }
 }

@@ -57,7 +57,7 @@ struct State {
     waiters: usize,
 }
 
-/// The writer thread (`mcp-writer`) is started by the first frame that needs it, waits on `changed`, and ends with the
+/// The writer thread (`mcp-writer`) is started by the first frame that needs it, waits on `called`, and ends with the
 /// outbox.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WriterThread {

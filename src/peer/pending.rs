@@ -52,7 +52,10 @@ impl Pending {
         Self { next: AtomicI64::new(1), limit, slots: Mutex::new(Some(HashMap::new())) }
     }
 
-    /// Takes the next id and a slot for its answer.
+    /// Takes the next id, which is also the token of its progress, and a slot for its answer.
+    ///
+    /// spec: 2026-07-28 basic/index#requests, basic/patterns/progress#progress-flow (both are unique: no id is given
+    /// out twice)
     pub(crate) fn register(&self, wants_progress: bool) -> Result<Waiting, NoSlot> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (answer_tx, answer) = bounded(1);

@@ -46,7 +46,8 @@ const GATHER_BYTES: usize = 32 * 1024;
 /// The reading half and who may use it.
 ///
 /// Threads: `mcp-reader` holds the role; at most one `mcp-standby` waits for it (they change places). A thread that lost
-/// the role while it runs a call becomes the stand-by, or ends if there is one.
+/// the role while it runs a call becomes the stand-by, or ends if there is one. End: with the input, or when
+/// [`dismiss`](Self::dismiss)ed; a read that nothing can end keeps its thread.
 pub(super) struct Reading {
     /// Locked by the holder of the role alone.
     reader: Mutex<Box<dyn FrameRead>>,
@@ -58,7 +59,7 @@ pub(super) struct Reading {
     /// The stand-by, to be woken.
     stand_by: Mutex<Option<Thread>>,
     is_over: AtomicBool,
-    /// How many of these threads run.
+    /// The ones that run: at most the reader, the stand-by, and those that lost the role and finish a call.
     threads: Mutex<Vec<thread::ThreadId>>,
     ended: Condvar,
 }
@@ -420,6 +421,7 @@ impl Shared {
             Incoming::Response { id: None, result } => {
                 log::warn!("the peer could not read one of our messages: {:?}", result.err());
             }
+            // spec: 2026-07-28 basic/index#notifications (never answered)
             Incoming::Notification { method, params } => match method.as_ref() {
                 "notifications/cancelled" => self.hear_cancelled(params),
                 "notifications/progress" => self.hear_progress(params),
@@ -437,6 +439,7 @@ impl Shared {
         let reason = params.lenient::<String>("reason").unwrap_or_else(|| "cancelled by the peer".to_owned());
         match params.required::<RequestId>("requestId") {
             Ok(id) if self.in_flight.cancel(&id, &reason) => log::debug!("request {id} cancelled: {reason}"),
+            // spec: 2026-07-28 basic/patterns/cancellation#timing-considerations (it may come after the answer)
             Ok(id) => log::debug!("ignored the cancellation of {id}: no such request is open"),
             Err(e) => log::debug!("ignored a cancellation: {e}"),
         }

@@ -4,6 +4,8 @@ use crate::jsonrpc::RequestId;
 
 /// Tells progress notifications of one request from those of another: a string or an integer, chosen by the
 /// sender of the request.
+///
+/// spec: 2026-07-28 basic/patterns/progress#progress-flow (a string or integer)
 pub type ProgressToken = RequestId;
 
 /// In a request: the revision it speaks. Its presence makes a request a Modern one.

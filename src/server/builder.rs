@@ -1,7 +1,7 @@
 //! [`ServerBuilder`] and what it sets.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::connection::Connection;
@@ -11,11 +11,27 @@ use crate::era::{Offered, Stamp};
 use crate::error::Result;
 use crate::peer::Limits;
 use crate::protocol::{CacheScope, Implementation, ProtocolVersion};
-use crate::sync::CancelToken;
+use crate::sync::{CancelToken, Mutex};
 use crate::tool::ToolRegistry;
 use crate::transport::{DEFAULT_MAX_FRAME_BYTES, Tap};
 
 /// A [`Server`] to be.
+///
+/// ```
+/// use std::time::Duration;
+/// use tinymcp::{ProtocolVersion, Server, ToolRegistry, tool};
+///
+/// let tools = ToolRegistry::new().with(tool! { fn now() -> String { "noon".into() } })?;
+/// let server = Server::builder("clock", "1.0.0")
+///     .instructions("Ask for the time before making an appointment.")
+///     .tools(tools)
+///     .versions([ProtocolVersion::V2025_11_25, ProtocolVersion::V2026_07_28])
+///     .grace(Duration::from_secs(1))
+///     .on_end(|| log::debug!("the clock stops"))
+///     .build()?;
+/// assert_eq!(server.tools().names(), ["now"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct ServerBuilder {
     info: Implementation,
     instructions: Option<String>,
@@ -105,7 +121,7 @@ impl ServerBuilder {
         self
     }
 
-    /// How many threads run tools. More calls wait. Default: 64.
+    /// How many threads run tools for one connection; at least one. More calls wait. Default: 64.
     #[must_use]
     pub fn max_threads(mut self, threads: usize) -> Self {
         self.limits.threads = threads;
@@ -133,7 +149,7 @@ impl ServerBuilder {
         self
     }
 
-    /// How many tools a page of `tools/list` has. Default: 250.
+    /// How many tools a page of `tools/list` has; at least one. Default: 250.
     #[must_use]
     pub fn page_size(mut self, tools: usize) -> Self {
         self.page_size = tools;
@@ -163,7 +179,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Runs `hook` once when the serving ends, in whatever way.
+    /// Runs `hook` once, on the thread that serves, when the first serving ends, in whatever way. A panic in it goes to
+    /// the log.
     #[must_use]
     pub fn on_end(mut self, hook: impl FnOnce() + Send + 'static) -> Self {
         self.cleanup = Some(Box::new(hook));

@@ -13,10 +13,13 @@ use crate::protocol::{ProtocolVersion, meta};
 use crate::tool::ChangeListener;
 
 /// One connection's state. A Modern request uses none of it.
+///
+/// spec: 2026-07-28 basic/index#statelessness
 pub(super) struct Connection {
     server: Weak<Inner>,
     /// Keeps the server alive while the connection is served; the implicit one is kept by the server instead.
     _served: Option<Arc<Inner>>,
+    /// Written by each `initialize`; held for a copy of the pointer.
     legacy: RwLock<Option<Arc<LegacyClient>>>,
 }
 

@@ -104,6 +104,7 @@ impl Inner {
     ) -> Result<(), ErrorObject> {
         match asked.method {
             Method::Initialize => self.initialize(connection, asked.members, out),
+            // spec: 2026-07-28 server/discover (every server implements it)
             Method::Discover => {
                 let config = &self.config;
                 let supported = config.offered.newest_first().filter(|version| version.is_modern()).cloned();
@@ -111,6 +112,7 @@ impl Inner {
                 result.instructions.clone_from(&config.instructions);
                 self.write(out, true, asked.method, &lowered(result, &asked.version))
             }
+            // spec: 2026-07-28 server/tools#capabilities (the same for every connection)
             Method::ToolsList => {
                 let cursor: Option<String> = asked
                     .members
@@ -163,6 +165,7 @@ impl Inner {
     }
 
     fn capabilities(&self, version: &ProtocolVersion) -> ServerCapabilities {
+        // spec: 2026-07-28 server/tools#capabilities (declared even while there is no tool)
         // A Modern client hears of changes by subscriptions, which this server does not offer.
         ServerCapabilities::default().with_tools(ToolsCapability::new(version.is_legacy()))
     }

@@ -13,7 +13,7 @@ mod pace;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use builder::Config;
@@ -25,7 +25,7 @@ use pace::Paces;
 use crate::error::{Error, Result};
 use crate::jsonrpc::Message;
 use crate::peer::{CloseReport, Peer, Setup, Writing};
-use crate::sync::{CancelToken, Deadline};
+use crate::sync::{CancelToken, Deadline, Mutex, lock};
 use crate::tool::ToolRegistry;
 use crate::transport::{OpenOptions, Patience, Stdio, Transport, tapped};
 
@@ -183,7 +183,7 @@ struct Cleanup<'a>(&'a Inner);
 
 impl Drop for Cleanup<'_> {
     fn drop(&mut self) {
-        let hook = self.0.cleanup.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let hook = lock(&self.0.cleanup).take();
         if let Some(hook) = hook {
             if catch_unwind(AssertUnwindSafe(hook)).is_err() {
                 log::error!("the cleanup hook panicked");

@@ -58,7 +58,7 @@ impl Pace {
     }
 }
 
-/// The paces of all tools, by name.
+/// The paces of all tools, by name. Owner: the server. Bound: [`MAX_NAMES`]. Held for a look-up.
 #[derive(Debug, Default)]
 pub(super) struct Paces(RwLock<HashMap<String, Arc<Pace>>>);
 

@@ -37,7 +37,7 @@ impl<'a> Arguments<'a> {
     /// Of a call without arguments.
     #[must_use]
     pub fn empty() -> Self {
-        let empty: &'static RawValue = serde_json::from_str("{}").expect("an object");
+        let empty: &'static RawValue = serde_json::from_str("{}").expect("{} is JSON");
         Self(Cow::Borrowed(empty))
     }
 

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::{Arguments, FnTool, ObjectSchema, Parameter, Schema, SchemaScope, ToolError, ToolOutput};
 use crate::context::Context;
-use crate::json::{FromJson, Json, JsonError, Members, through_string};
+use crate::json::{FromJson, Json, JsonError, Members, nested_object};
 
 /// One call of a tool that `tool!` declared.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ impl<'a> Call<'a> {
     }
 
     /// Ends the reading: everything that was wrong is told at once.
+    ///
+    /// spec: 2026-07-28 server/tools#security-considerations (servers validate all tool inputs)
     ///
     /// # Errors
     /// Bad arguments.
@@ -157,12 +159,12 @@ pub fn write_field<M: SerializeMap, T: FromJson + Serialize>(
 /// Reads an object that may also be JSON text in a string.
 ///
 /// # Errors
-/// When there is no object, or `read` fails.
+/// When there is no object, it lies too deep in others of its kind, or `read` fails.
 pub fn read_object<T>(
     raw: &RawValue,
     read: impl Fn(&mut Members<'_>) -> Result<T, JsonError>,
 ) -> Result<T, JsonError> {
-    through_string(raw, '{', |raw| read(&mut Members::of(raw)?))
+    nested_object(raw, read)
 }
 
 /// Reads one of some words.

@@ -14,7 +14,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::Arguments;
-use crate::json::{FromJson, Json, JsonError, Members};
+use crate::json::{FromJson, Json, JsonError, Members, nested};
 
 /// A schema, as far as it is checked.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -104,8 +104,12 @@ impl Kind {
 }
 
 impl Check {
-    /// Reads a schema. Parts it does not understand check nothing.
+    /// Reads a schema. Parts it does not understand, or that lie too deep, check nothing.
     pub(crate) fn compile(schema: &RawValue) -> Self {
+        nested(|| Self::read(schema)).unwrap_or_default()
+    }
+
+    fn read(schema: &RawValue) -> Self {
         let Ok(mut members) = Members::of(schema) else {
             return Self::default();
         };

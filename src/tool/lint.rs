@@ -6,7 +6,7 @@
 use serde_json::value::RawValue;
 
 use super::{RegistryError, Tool};
-use crate::json::{FromJson, Json, JsonError, Members};
+use crate::json::{FromJson, Json, JsonError, Members, nested};
 
 /// Looks at a tool before it is registered.
 pub(crate) fn check(tool: &(impl Tool + ?Sized)) -> Result<(), RegistryError> {
@@ -16,10 +16,9 @@ pub(crate) fn check(tool: &(impl Tool + ?Sized)) -> Result<(), RegistryError> {
     check_input(tool.parameters()).map_err(invalid)?;
     let mut warnings = Vec::new();
     let root = "inputSchema";
-    for keyword in ["oneOf", "anyOf", "allOf", "not", "enum"] {
-        if has(tool.parameters().as_raw(), keyword) {
-            warnings.push(format!("{root} has {keyword} at its root, which model APIs refuse"));
-        }
+    let members = Members::of(tool.parameters().as_raw()).unwrap_or_default();
+    for keyword in members.names().filter(|name| ["oneOf", "anyOf", "allOf", "not", "enum"].contains(name)) {
+        warnings.push(format!("{root} has {keyword} at its root, which model APIs refuse"));
     }
     look(tool.parameters().as_raw(), root, true, &mut warnings);
     let definition = tool.definition();
@@ -64,28 +63,31 @@ fn check_input(schema: &Json) -> Result<(), String> {
     }
 }
 
-fn has(schema: &RawValue, keyword: &str) -> bool {
-    Members::of(schema).is_ok_and(|mut members| members.take(keyword).is_some())
-}
-
 /// Collects what clients are known to choke on in `schema` and below.
 fn look(schema: &RawValue, place: &str, is_root: bool, warnings: &mut Vec<String>) {
+    if nested(|| look_inside(schema, place, is_root, warnings)).is_none() {
+        warnings.push("it is nested deeper than clients read".to_owned());
+    }
+}
+
+fn look_inside(schema: &RawValue, place: &str, is_root: bool, warnings: &mut Vec<String>) {
     if matches!(schema.get(), "true" | "false") {
         warnings.push(format!("{place} is a boolean, which clients refuse as a schema"));
     }
     let Ok(mut members) = Members::of(schema) else {
         return;
     };
+    let has = |keyword: &str| members.names().any(|name| name == keyword);
+    let has_items = has("items");
+    let is_composed = ["$ref", "anyOf", "oneOf", "allOf", "enum", "const"].into_iter().any(has);
     let kind = members.take("type");
     if kind.is_some_and(|kind| kind.get().starts_with('[')) {
         warnings.push(format!("{place} has a list of types, which some clients refuse"));
     }
-    let composed =
-        ["$ref", "anyOf", "oneOf", "allOf", "enum", "const"].iter().any(|keyword| has(schema, keyword));
-    if kind.is_none() && !composed && !is_root {
+    if kind.is_none() && !is_composed && !is_root {
         warnings.push(format!("{place} has no type, which some clients refuse"));
     }
-    if kind.is_some_and(|kind| kind.get() == "\"array\"") && !has(schema, "items") {
+    if kind.is_some_and(|kind| kind.get() == "\"array\"") && !has_items {
         warnings.push(format!("{place} is an array without items, which clients refuse"));
     }
     if let Some(items) = members.take("items") {

@@ -7,13 +7,14 @@ use std::fmt;
 use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 use super::lint;
 use super::{Arguments, Tool, ToolError};
 use crate::context::Context;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::{CallToolResult, ToolDefinition};
+use crate::sync::{Mutex, lock};
 
 /// Many tools, local and remote, found by name.
 ///
@@ -43,7 +44,8 @@ pub struct ToolRegistry {
     shared: Arc<Shared>,
 }
 
-/// Locks are held for a look-up or a change and never while a tool or a listener runs.
+/// Owner: the handles and the servers of the registry. Bound: what the program registers. Locks are held for a look-up or a
+/// change and never while a tool or a listener runs.
 #[derive(Default)]
 struct Shared {
     tools: RwLock<BTreeMap<String, Arc<dyn Tool>>>,
@@ -215,7 +217,7 @@ impl ToolRegistry {
     /// registry.
     pub fn on_change(&self, callback: impl Fn() + Send + Sync + 'static) -> ChangeListener {
         let id = self.shared.next_listener.fetch_add(1, Ordering::Relaxed);
-        self.shared.listeners().push((id, Arc::new(callback)));
+        lock(&self.shared.listeners).push((id, Arc::new(callback)));
         ChangeListener { id, shared: Arc::downgrade(&self.shared) }
     }
 
@@ -256,13 +258,9 @@ impl Shared {
         self.tools.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn listeners(&self) -> std::sync::MutexGuard<'_, Vec<(u64, Arc<Listener>)>> {
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn changed(&self) {
         self.generation.fetch_add(1, Ordering::AcqRel);
-        let listeners: Vec<_> = self.listeners().iter().map(|(_, listener)| listener.clone()).collect();
+        let listeners: Vec<_> = lock(&self.listeners).iter().map(|(_, listener)| listener.clone()).collect();
         for listener in listeners {
             listener();
         }
@@ -287,7 +285,7 @@ impl Drop for ChangeListener {
         if let Some(shared) = self.shared.upgrade() {
             // Taken out first: the callback's own drop may use the registry.
             let mine = {
-                let mut listeners = shared.listeners();
+                let mut listeners = lock(&shared.listeners);
                 listeners.iter().position(|(id, _)| *id == self.id).map(|at| listeners.remove(at))
             };
             drop(mine);

@@ -104,7 +104,8 @@ impl fmt::Debug for Stderr {
 /// ```no_run
 /// use tinymcp::transport::{ChildProcess, Environment};
 ///
-/// let server = ChildProcess::new("python3", ["server.py"])
+/// let server = ChildProcess::new("python3")
+///     .arg("server.py")
 ///     .current_dir("/srv/notes")
 ///     .environment(Environment::Base)
 ///     .env("NOTES_DIR", "/srv/notes/data");
@@ -121,16 +122,23 @@ pub struct ChildProcess {
 }
 
 impl ChildProcess {
-    /// `program` with `args`; without arguments they are `[""; 0]`. The program is searched in `PATH` unless it is a path itself.
-    pub fn new<S: AsRef<OsStr>>(program: impl AsRef<OsStr>, args: impl IntoIterator<Item = S>) -> Self {
+    /// `program` without arguments. It is searched in `PATH` unless it is a path itself.
+    #[must_use]
+    pub fn new(program: impl AsRef<OsStr>) -> Self {
         Self {
             program: program.as_ref().to_owned(),
-            args: args.into_iter().map(|arg| arg.as_ref().to_owned()).collect(),
+            args: Vec::new(),
             environment: Environment::default(),
             variables: BTreeMap::new(),
             current_dir: None,
             stderr: Stderr::default(),
         }
+    }
+
+    /// Adds an argument. No shell is involved: it arrives as it is.
+    #[must_use]
+    pub fn arg(self, arg: impl AsRef<OsStr>) -> Self {
+        self.args([arg])
     }
 
     /// Adds arguments.
@@ -437,11 +445,11 @@ mod tests {
             let error = Box::new(server).open(&OpenOptions::default()).expect_err("nothing starts");
             (error.kind(), error.to_string())
         };
-        let (kind, text) = open(ChildProcess::new("no-such-server", ["--port", "two words"]));
+        let (kind, text) = open(ChildProcess::new("no-such-server").args(["--port", "two words"]));
         assert_eq!(kind, io::ErrorKind::NotFound);
         assert!(text.starts_with("no-such-server --port \"two words\": "), "{text}");
         // The system blames the program for a missing folder.
-        let (kind, text) = open(ChildProcess::new("sh", [""; 0]).current_dir("/no/such/folder"));
+        let (kind, text) = open(ChildProcess::new("sh").current_dir("/no/such/folder"));
         assert_eq!((kind, text.as_str()), (io::ErrorKind::NotFound, "sh: no folder /no/such/folder"));
     }
 }

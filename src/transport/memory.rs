@@ -6,7 +6,7 @@ use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 
 use super::{Connection, FrameRead, FrameWrite, Link, OpenOptions, Received, Transport};
 
-/// As many frames may wait in each direction before writing blocks.
+/// As many frames may wait in each direction before writing blocks. A channel's end is its writing half's.
 const FRAMES: usize = 256;
 
 /// One end of a [`memory_pair`].

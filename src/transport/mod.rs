@@ -216,7 +216,7 @@ impl Patience {
     }
 }
 
-/// What it took to end a peer.
+/// What it took to end a peer. Displays as the step and the status: `exited at end of input (exit status: 0)`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Ending {
@@ -245,4 +245,27 @@ pub enum EndStep {
     Kill,
     /// It could not be ended; the operating system has it.
     Stuck,
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.step)?;
+        if let Some(status) = self.status {
+            write!(f, " ({status})")?;
+        }
+        f.write_str(if self.orphans_signalled { ", processes it left behind were signalled" } else { "" })
+    }
+}
+
+impl fmt::Display for EndStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "closed",
+            Self::AlreadyEnded => "had ended before",
+            Self::EndOfInput => "exited at end of input",
+            Self::Term => "exited at SIGTERM",
+            Self::Kill => "killed",
+            Self::Stuck => "could not be ended",
+        })
+    }
 }

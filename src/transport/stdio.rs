@@ -9,7 +9,7 @@ use super::{Connection, FrameWrite, LineReader, Link, OpenOptions, Transport};
 
 /// This process's stdin and stdout.
 ///
-/// stdout is the protocol from then on: print nothing else there. What a handler starts as a child process
+/// stdout is the protocol from then on (spec: 2026-07-28 basic/transports/stdio): print nothing else there. What a handler starts as a child process
 /// inherits both handles and would eat requests from stdin or write into the protocol: use [`child_command`].
 ///
 /// The inherited handles are never switched to non-blocking: that flag is shared with whoever started us.

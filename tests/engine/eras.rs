@@ -183,8 +183,9 @@ fn a_batch_is_answered_by_a_batch() {
     // Nothing to say is not an empty batch.
     client.send_raw(json!([note, note]).to_string());
     expect_nothing(&mut client);
-    for empty in ["[]", "[ ]"] {
-        client.send_raw(empty);
+    let endless = format!("[5{}]", ",5".repeat(4096));
+    for refused in ["[]", "[ ]", &endless] {
+        client.send_raw(refused);
         assert_eq!(client.expect_error(None).code, -32600);
     }
     // What is in a batch can be cancelled, and the rest is answered.

@@ -88,7 +88,8 @@ impl Peers {
         let lines = stderr.clone();
         let program: OsString = program.into();
         let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
-        let server = ChildProcess::new(program, args)
+        let server = ChildProcess::new(program)
+            .args(args)
             .env("HOME", self.home())
             .env(MARK, &self.mark)
             .stderr(Stderr::lines(move |line| locked(&lines.0).push(line.to_owned())));

@@ -41,13 +41,14 @@ fn exe() -> std::path::PathBuf {
 
 /// An odd server, see [`odd`].
 pub(crate) fn odd(mode: &str) -> ChildProcess {
-    ChildProcess::new(exe(), ARGS).env(ROLE, format!("odd:{mode}"))
+    ChildProcess::new(exe()).args(ARGS).env(ROLE, format!("odd:{mode}"))
 }
 
 /// `script` under `sh`, in which `"$0" "$@"` is an odd server.
 pub(crate) fn odd_in_shell(script: &str, mode: &str) -> ChildProcess {
     let exe = exe();
-    ChildProcess::new("sh", ["-c", script])
+    ChildProcess::new("sh")
+        .args(["-c", script])
         .args([exe.as_os_str()])
         .args(ARGS)
         .env(ROLE, format!("odd:{mode}"))
@@ -75,7 +76,7 @@ pub(crate) fn brief() -> Patience {
 
 /// A client of the well-behaved server, see [`served`].
 pub(crate) fn served(options: &str) -> ChildProcess {
-    ChildProcess::new(exe(), ARGS).env(ROLE, format!("served:{options}"))
+    ChildProcess::new(exe()).args(ARGS).env(ROLE, format!("served:{options}"))
 }
 
 /// Everything an odd server has heard so far.

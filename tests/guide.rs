@@ -1,0 +1,142 @@
+//! The tables of the guide say what the code says.
+
+use std::fs;
+use std::path::PathBuf;
+
+/// A row of a table, the file that decides, and what stands there before each figure of the row's second column.
+const ROWS: &[(&str, &str, &[&str])] = &[
+    ("a frame that is read", "transport/framing.rs", &["DEFAULT_MAX_FRAME_BYTES: usize = "]),
+    ("open requests of a connection, server", "server/builder.rs", &["in_flight: "]),
+    ("threads that run tools, server", "server/builder.rs", &["threads: "]),
+    ("open calls, client", "client/builder.rs", &["pending: "]),
+    ("requests of the server that are open, client", "client/builder.rs", &["in_flight: "]),
+    ("bytes for a peer that does not read, server", "server/builder.rs", &["unsent_bytes: "]),
+    ("bytes for a peer that does not read, client", "client/builder.rs", &["unsent_bytes: "]),
+    ("frames in each direction of a memory pair", "transport/memory.rs", &["FRAMES: usize = "]),
+    ("progress reports that wait for one caller", "peer/pending.rs", &["PROGRESS: usize = "]),
+    ("notifications that wait for callbacks", "client/notices.rs", &["QUEUE: usize = "]),
+    ("tools on a page of `tools/list`, server", "server/builder.rs", &["page_size: "]),
+    (
+        "pages and tools of one listing, client",
+        "client/tools.rs",
+        &["MAX_PAGES: usize = ", "MAX_TOOLS: usize = "],
+    ),
+    ("the name of a tool", "tool/lint.rs", &["length > "]),
+    ("stderr of a child, kept for errors", "transport/stderr.rs", &["TAIL_BYTES: usize = "]),
+    ("a line of stderr given to a callback", "transport/stderr.rs", &["LINE_BYTES: usize = "]),
+    ("lines of stderr that wait for a callback", "transport/stderr.rs", &["QUEUE: usize = "]),
+    ("messages of a batch", "peer/batch.rs", &["MAX_MESSAGES: usize = "]),
+    ("arguments of a recursive type, nested in each other", "json/read.rs", &["MAX_DEPTH: usize = "]),
+    ("settling the protocol, all of it", "client/builder.rs", &["connect: Some("]),
+    ("the answer to `server/discover`", "client/builder.rs", &["probe: "]),
+    ("a call, from the moment it is made, writing included", "client/builder.rs", &["call: Some("]),
+    ("a call whose timeout starts anew with progress, in all", "client/builder.rs", &["call_total: Some("]),
+    (
+        "closing: frames are written; the server exits by itself; it exits after SIGTERM; own threads end",
+        "transport/mod.rs",
+        &["flush: ", "exit: ", "term: ", "threads: "],
+    ),
+    ("a server's accepted requests, after the end of its input", "server/builder.rs", &["grace: "]),
+];
+
+fn source(file: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src").join(file);
+    fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// The rows of the two tables: what, and how much.
+fn documented() -> Vec<(String, String)> {
+    let guide = source("guide.rs");
+    let tables = guide
+        .split("//! # Limits\n")
+        .nth(1)
+        .and_then(|rest| rest.split("//! # Errors").next())
+        .expect("a chapter");
+    let rows = tables.lines().filter_map(|line| line.strip_prefix("//! | "));
+    let rows = rows.filter_map(|row| {
+        let mut cells = row.split(" | ").map(str::to_owned);
+        Some((cells.next()?, cells.next()?))
+    });
+    rows.filter(|(what, _)| what != "what" && what != "time").collect()
+}
+
+/// The figures in a text for people: `1,000 and 16 KiB` are 1000 and 16384; times are milliseconds.
+fn figures(text: &str) -> Vec<u64> {
+    let words: Vec<_> = text.split([' ', ';']).filter(|word| !word.is_empty()).collect();
+    let unit = |word: Option<&&str>| match word.copied() {
+        Some("KiB") => 1024,
+        Some("MiB") => 1024 * 1024,
+        Some("s") => 1000,
+        Some("h") => 3_600_000,
+        _ => 1,
+    };
+    let figure = |(at, word): (usize, &&str)| {
+        Some(word.replace(',', "").parse::<u64>().ok()? * unit(words.get(at + 1)))
+    };
+    words.iter().enumerate().filter_map(figure).collect()
+}
+
+/// The value that stands after the one `before` in code: a product, or a `Duration` in milliseconds.
+fn value(code: &str, before: &str) -> Option<u64> {
+    let mut values = code.match_indices(before).filter_map(|(at, _)| {
+        let preceding = code[..at].chars().next_back();
+        if preceding.is_some_and(|c| c.is_alphanumeric() || c == '_') {
+            return None;
+        }
+        let rest = &code[at + before.len()..];
+        let (unit, rest) = match rest.strip_prefix("Duration::from_") {
+            Some(rest) if rest.starts_with("secs(") => (1000, &rest[5..]),
+            Some(rest) if rest.starts_with("millis(") => (1, &rest[7..]),
+            Some(_) => return None,
+            None => (1, rest),
+        };
+        let end = rest.find([',', ';', ')', ' ', '\n']).filter(|end| !rest[*end..].starts_with(" *"));
+        let end = end.or_else(|| rest.find([',', ';', '\n']))?;
+        let factors = rest[..end].split(" * ").map(|factor| factor.replace('_', "").parse::<u64>().ok());
+        Some(factors.product::<Option<u64>>()? * unit)
+    });
+    values.next()
+}
+
+#[test]
+fn the_guide_gives_the_limits_that_the_code_has() {
+    let documented = documented();
+    for (what, file, places) in ROWS {
+        let row = documented.iter().find(|(row, _)| row == what);
+        let (_, text) = row.unwrap_or_else(|| panic!("the guide has no row \"{what}\""));
+        let code = source(file);
+        let values: Vec<_> = places
+            .iter()
+            .map(|place| value(&code, place).unwrap_or_else(|| panic!("{file} has no value after {place}")))
+            .collect();
+        assert_eq!(figures(text), values, "{what}: the guide says {text}");
+    }
+    for (row, _) in &documented {
+        assert!(ROWS.iter().any(|(what, ..)| what == row), "nobody compares \"{row}\" with the code");
+    }
+}
+
+#[test]
+fn the_guide_names_every_thread() {
+    let guide = source("guide.rs");
+    for file in
+        ["peer/mod.rs", "peer/reader.rs", "peer/outbox.rs", "client/notices.rs", "transport/stderr.rs"]
+    {
+        let code = source(file);
+        let names: Vec<_> = code.split('"').filter(|text| text.starts_with("mcp-")).collect();
+        assert!(!names.is_empty(), "{file} starts no thread");
+        for name in names {
+            assert!(guide.contains(&format!("| `{name}` |")), "the guide has no thread {name}");
+        }
+    }
+}
+
+#[test]
+fn figures_are_read_as_people_write_them() {
+    assert_eq!(figures("the last 16 KiB"), [16384]);
+    assert_eq!(figures("1 s; 2 s; 2 s; 500 ms"), [1000, 2000, 2000, 500]);
+    assert_eq!(figures("1,000 and 100,000"), [1000, 100_000]);
+    assert_eq!(value("const A_B: usize = 1;\nconst B: usize = 64 * 1_024;", "B: usize = "), Some(65536));
+    assert_eq!(value("call: Some(Duration::from_secs(60)),", "call: Some("), Some(60_000));
+    assert_eq!(value("x > 128 {", "x > "), Some(128));
+}
