@@ -216,5 +216,5 @@ fn a_batch_harms_no_open_call_and_is_bounded() {
     client.send_raw(format!("[{}5]", "5,".repeat(10_000)));
     let error = client.expect_error(None);
     assert_eq!(error.code, -32600);
-    assert!(error.message.starts_with("a batch has at most 10000 messages"), "{error}");
+    assert!(error.message.starts_with("a batch has at most 4096 messages"), "{error}");
 }
