@@ -343,7 +343,8 @@ impl Shared {
     fn lend(self: &Arc<Self>) -> Option<Lent> {
         let is_watched =
             self.runs_short_calls && locked(&self.reading.density).is_dense() && self.is_watched();
-        Some(self.reading.baton.lend()).filter(|lent| is_watched && *lent != Lent::Unwatched)
+        // Not lent unless the caller learns of it: a loan that nobody ends makes two readers.
+        is_watched.then(|| self.reading.baton.lend()).filter(|lent| *lent != Lent::Unwatched)
     }
 
     /// Ends the loan; `false` if the role was taken.

@@ -47,6 +47,7 @@ impl Baton {
     /// The holder allows its role to be taken.
     pub(crate) fn lend(&self) -> Lent {
         let loan = self.turn.load(Ordering::Relaxed) + 1;
+        debug_assert!(loan % 2 == 1, "lent while it is lent");
         // Both sides write one flag and then read the other's (here: `turn`, then `watched`; in `doze`
         // the reverse). Sequential consistency lets at least one of them see the other.
         self.turn.store(loan, Ordering::SeqCst);
