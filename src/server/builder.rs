@@ -1,6 +1,7 @@
 //! [`ServerBuilder`] and what it sets.
 
 use std::fmt;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -163,7 +164,7 @@ impl ServerBuilder {
         self
     }
 
-    /// Runs `hook` once when the serving ends, in whatever way.
+    /// Runs `hook` once when the serving ends, in whatever way: with several connections, as soon as none is left.
     #[must_use]
     pub fn on_end(mut self, hook: impl FnOnce() + Send + 'static) -> Self {
         self.cleanup = Some(Box::new(hook));
@@ -195,6 +196,7 @@ impl ServerBuilder {
             config,
             paces: Paces::default(),
             stop: CancelToken::new(),
+            servings: AtomicUsize::new(0),
             cleanup: Mutex::new(self.cleanup),
         })))
     }

@@ -13,6 +13,7 @@ mod pace;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -54,7 +55,9 @@ pub(crate) struct Inner {
     config: Config,
     paces: Paces,
     stop: CancelToken,
-    /// Run once, at the end of the first serving.
+    /// Connections that are being served.
+    servings: AtomicUsize,
+    /// Run once, when the last of them ends.
     cleanup: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
@@ -82,7 +85,7 @@ impl Server {
     /// # Errors
     /// When the transport cannot be opened or a thread cannot be started.
     pub fn serve(&self, transport: impl Transport) -> Result<CloseReport> {
-        let _cleanup = Cleanup(&self.0);
+        let _cleanup = Cleanup::new(&self.0);
         let config = &self.0.config;
         let options = OpenOptions { max_frame_bytes: config.limits.frame_bytes };
         let cannot = |context: &str| {
@@ -178,11 +181,21 @@ impl ServerHandle {
     }
 }
 
-/// Runs the cleanup hook on every way out, panics included.
+/// Runs the cleanup hook on every way out, panics included, once nothing is served any more.
 struct Cleanup<'a>(&'a Inner);
+
+impl<'a> Cleanup<'a> {
+    fn new(server: &'a Inner) -> Self {
+        server.servings.fetch_add(1, Ordering::SeqCst);
+        Self(server)
+    }
+}
 
 impl Drop for Cleanup<'_> {
     fn drop(&mut self) {
+        if self.0.servings.fetch_sub(1, Ordering::SeqCst) > 1 {
+            return; // what the hook ends is still used by another connection
+        }
         let hook = self.0.cleanup.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(hook) = hook {
             if catch_unwind(AssertUnwindSafe(hook)).is_err() {
