@@ -76,8 +76,9 @@ impl Reading {
         locked(&self.threads).contains(&thread::current().id())
     }
 
-    /// Wakes a stand-by so that it ends, and waits a while for these threads, except a stuck reader.
-    pub(super) fn dismiss(&self, grace: Duration) {
+    /// Wakes a stand-by so that it ends, and waits a while for these threads, except a stuck reader: how many still run a
+    /// call that was thought to be short.
+    pub(super) fn dismiss(&self, grace: Duration) -> usize {
         self.is_over.store(true, Ordering::SeqCst);
         self.wake_stand_by();
         let deadline = Deadline::after(Some(grace));
@@ -87,6 +88,7 @@ impl Reading {
             let left = deadline.remaining().unwrap_or_default();
             threads = self.ended.wait_timeout(threads, left).unwrap_or_else(PoisonError::into_inner).0;
         }
+        threads.iter().filter(|id| **id != thread::current().id()).count().saturating_sub(stuck)
     }
 
     /// Whether a read is still blocked after `grace`.

@@ -103,16 +103,21 @@ impl Server {
         let peer = Peer::start(opened, role, &setup).map_err(cannot("cannot start a thread"))?;
         // Until the connection is over: dropping the listener ends it.
         let _listener = connection.announce_changes(&peer, seen);
-        let ended = peer.ended();
-        let stopped = self.0.stop.receiver();
+        let (ended, stopped, broken) = (peer.ended(), self.0.stop.receiver(), peer.broken());
         select! {
             recv(ended) -> _ => {}
             recv(stopped) -> _ => {}
+            // Whatever is still asked for would be done for nobody.
+            recv(broken) -> _ => log::debug!("answers cannot be written any more"),
         }
         if !peer.drain(Deadline::after(Some(config.grace))) {
             log::warn!("requests are left unfinished after the grace of {:?}", config.grace);
         }
-        Ok(peer.close("the server is ending", &END_PATIENCE))
+        let report = peer.close("the server is ending", &END_PATIENCE);
+        if !report.flushed {
+            log::error!("answers were lost: the client does not read, or its end is gone");
+        }
+        Ok(report)
     }
 
     /// Serves one message and returns its response, on an implicit connection that is the same for all messages given here:
