@@ -14,6 +14,7 @@
 
 mod batch;
 mod call;
+mod garbled;
 #[cfg(all(test, shuttle))]
 mod model;
 mod outbox;
@@ -35,7 +36,7 @@ use call::InFlight;
 pub(crate) use outbox::{NotSent, Outbox, Writing};
 use pending::NoSlot;
 use pending::Pending;
-pub(crate) use pending::Waiting;
+pub(crate) use pending::{NoResult, Waiting};
 use reader::Reading;
 pub(crate) use wait::{Patient, Waited, wait};
 

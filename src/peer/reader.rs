@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::value::RawValue;
 
 use super::call::NotServed;
+use super::pending::NoResult;
 use super::serve::{busy, with_buffer};
 use super::{Call, Ground, Request, Shared};
 use crate::json::{FromJson, Json, Members};
@@ -409,7 +410,7 @@ impl Shared {
     pub(super) fn hear(&self, incoming: Incoming<'_>) {
         match incoming {
             Incoming::Response { id: Some(id), result } => {
-                if !self.pending.complete(&id, result.map(Json::from_raw)) {
+                if !self.pending.complete(&id, result.map(Json::from_raw).map_err(NoResult::Error)) {
                     log::debug!("ignored a response to {id}: nobody waits for it");
                 }
             }
@@ -448,6 +449,9 @@ impl Shared {
     }
 
     pub(super) fn refuse(&self, frame: &[u8], bad: &BadFrame) {
+        if self.hear_garbled(frame, bad) {
+            return;
+        }
         if let Some(error) = self.role.bad_frame(frame, bad) {
             self.answer(bad.id.as_ref().filter(|id| !self.in_flight.is_open(id)), &error);
         }
