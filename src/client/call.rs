@@ -13,7 +13,7 @@ use crate::error::{Error, Phase, Result};
 use crate::json::{FromJson, Json, Object};
 use crate::jsonrpc::write_json;
 use crate::method::Method;
-use crate::peer::{NotStarted, Patient, Waited, Waiting, wait};
+use crate::peer::{NoResult, NotStarted, Patient, Waited, Waiting, wait};
 use crate::protocol::notice::{CancelledParams, ProgressParams};
 use crate::protocol::tool::CallToolResult;
 use crate::protocol::version::ProtocolVersion;
@@ -219,7 +219,10 @@ impl Open {
         let waited = wait(&self.waiting, self.start, patient, cancel, on_progress, &look);
         match waited {
             Waited::Answer(Ok(result)) => Ok(result),
-            Waited::Answer(Err(error)) => Err(Error::Peer(error)),
+            Waited::Answer(Err(NoResult::Error(error))) => Err(Error::Peer(error)),
+            Waited::Answer(Err(NoResult::Garbled(problem))) => {
+                Err(Error::Protocol(format!("the answer to {} cannot be read: {problem}", self.method)))
+            }
             Waited::TimedOut(after) => {
                 let peer = self.settled().ok().map(|settled| &settled.peer);
                 let failure = self.session.failure(Phase::Call(self.method.to_string()), peer, after);

@@ -16,7 +16,7 @@ use crate::era::{Offered, choose, lowered};
 use crate::error::{Error, Phase, Result};
 use crate::json::{FromJson, Object};
 use crate::jsonrpc::{ErrorCode, ErrorObject, write_json};
-use crate::peer::{NotStarted, Patient, Peer, Waited, wait};
+use crate::peer::{NoResult, NotStarted, Patient, Peer, Waited, wait};
 use crate::protocol::lifecycle::{DiscoverResult, Implementation, InitializeParams, InitializeResult};
 use crate::protocol::meta;
 use crate::protocol::version::ProtocolVersion;
@@ -150,7 +150,10 @@ impl Handshake<'_> {
                 Ok(result) => return Discovered::Result(Box::new(result)),
                 Err(e) => Probed::Legacy(format!("its answer to server/discover is none: {e}")),
             },
-            Ok(Waited::Answer(Err(error))) => return Discovered::Error(error),
+            Ok(Waited::Answer(Err(NoResult::Error(error)))) => return Discovered::Error(error),
+            Ok(Waited::Answer(Err(NoResult::Garbled(problem)))) => {
+                Probed::Legacy(format!("its answer to server/discover cannot be read: {problem}"))
+            }
             Ok(Waited::TimedOut(after)) => {
                 Probed::Legacy(format!("no answer to server/discover in {after:?}"))
             }
@@ -173,7 +176,11 @@ impl Handshake<'_> {
         let waited = self.ask(peer, "initialize", self.deadline, |out| write_json(out, &params))?;
         let result = match waited {
             Waited::Answer(Ok(result)) => result,
-            Waited::Answer(Err(error)) => return Err(self.refused(peer, error, start)),
+            Waited::Answer(Err(NoResult::Error(error))) => return Err(self.refused(peer, error, start)),
+            Waited::Answer(Err(NoResult::Garbled(problem))) => {
+                let problem = format!("the answer to initialize cannot be read: {problem}");
+                return Err(Error::Protocol(self.told(peer, &problem)));
+            }
             // spec: 2025-11-25 basic/utilities/cancellation (initialize MUST NOT be cancelled)
             Waited::TimedOut(_) => {
                 let after = self.start.elapsed();

@@ -14,6 +14,7 @@
 
 mod batch;
 mod call;
+mod garbled;
 #[cfg(all(test, shuttle))]
 mod model;
 mod outbox;
@@ -35,7 +36,7 @@ use call::InFlight;
 pub(crate) use outbox::{NotSent, Outbox, Writing};
 use pending::NoSlot;
 use pending::Pending;
-pub(crate) use pending::Waiting;
+pub(crate) use pending::{NoResult, Waiting};
 use reader::Reading;
 pub(crate) use wait::{Patient, Waited, wait};
 
@@ -288,6 +289,11 @@ impl Peer {
         self.0.ended.1.clone()
     }
 
+    /// Becomes ready (disconnected) when a write has failed.
+    pub(crate) fn broken(&self) -> Receiver<()> {
+        self.0.outbox.broken()
+    }
+
     /// Whether reading has ended; with what error, if any.
     pub(crate) fn end(&self) -> Option<Option<String>> {
         self.0.end.get().cloned()
@@ -339,7 +345,7 @@ impl Peer {
             let _ = shared.ended.1.recv_timeout(patience.threads);
             shared.end.get().is_none() || shared.reading.is_stuck(patience.threads)
         };
-        shared.reading.dismiss(patience.threads);
+        let handlers_detached = handlers_detached + shared.reading.dismiss(patience.threads);
         if reader_detached {
             log::warn!("the reading thread of {} is stuck and was left to itself", shared.link.name());
         }
