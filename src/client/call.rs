@@ -220,6 +220,8 @@ impl Open {
         match waited {
             Waited::Answer(Ok(result)) => Ok(result),
             Waited::Answer(Err(NoResult::Error(error))) => Err(Error::Peer(error)),
+            // Half an answer is what a server leaves that died while it wrote.
+            Waited::Answer(Err(NoResult::Garbled(_))) if self.has_ended_soon() => Err(self.broken()),
             Waited::Answer(Err(NoResult::Garbled(problem))) => {
                 Err(Error::Protocol(format!("the answer to {} cannot be read: {problem}", self.method)))
             }
@@ -235,6 +237,10 @@ impl Open {
             }
             Waited::Closed => Err(self.broken()),
         }
+    }
+
+    fn has_ended_soon(&self) -> bool {
+        self.settled().is_ok_and(|settled| settled.peer.has_ended_within(Duration::from_millis(50)))
     }
 
     /// The connection ended while the call was open.

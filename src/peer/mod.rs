@@ -294,6 +294,13 @@ impl Peer {
         self.0.outbox.broken()
     }
 
+    /// Waits for the end of reading, at most `time`; whether it came.
+    pub(crate) fn has_ended_within(&self, time: Duration) -> bool {
+        // Nothing is ever sent: this ends by the disconnection or by the time.
+        let _ = self.0.ended.1.recv_timeout(time);
+        self.0.end.get().is_some()
+    }
+
     /// Whether reading has ended; with what error, if any.
     pub(crate) fn end(&self) -> Option<Option<String>> {
         self.0.end.get().cloned()
@@ -305,9 +312,8 @@ impl Peer {
         if self.0.end.get().is_some() || !self.0.link.has_ended() {
             return;
         }
-        // The end of its output is usually a moment behind. Nothing is ever sent.
-        let _ = self.0.ended.1.recv_timeout(LAST_WORDS);
-        if self.0.end.get().is_none() {
+        // The end of its output is usually a moment behind.
+        if !self.has_ended_within(LAST_WORDS) {
             self.0.finish(Some("its process ended and left its output open to another".to_owned()));
         }
     }
