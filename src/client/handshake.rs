@@ -11,6 +11,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::call::must_be_complete;
 use super::session::{ServerIdentity, Session, Settled};
 use crate::era::{Offered, choose, lowered};
 use crate::error::{Error, Phase, Result};
@@ -147,7 +148,10 @@ impl Handshake<'_> {
         });
         Discovered::Other(match waited {
             Ok(Waited::Answer(Ok(result))) => match DiscoverResult::from_json(result.as_raw()) {
-                Ok(result) => return Discovered::Result(Box::new(result)),
+                Ok(result) => match must_be_complete(result.result_type.as_ref()) {
+                    Ok(()) => return Discovered::Result(Box::new(result)),
+                    Err(e) => Probed::Legacy(format!("its answer to server/discover is none: {e}")),
+                },
                 Err(e) => Probed::Legacy(format!("its answer to server/discover is none: {e}")),
             },
             Ok(Waited::Answer(Err(NoResult::Error(error)))) => return Discovered::Error(error),

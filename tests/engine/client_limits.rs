@@ -157,6 +157,11 @@ fn lists_are_read_page_by_page() {
     let looping = [page(&["a"], json!("p2")), page(&["b"], json!("p3")), page(&["c"], json!("p2"))];
     assert!(matches!(list(&looping), Err(Error::Protocol(_))));
     assert!(matches!(list(&[json!({"tools": 5})]), Err(Error::Protocol(_))));
+    let twice = [page(&["a", "b", "a"], json!("p2")), page(&["b", "c"], Value::Null)];
+    assert_eq!(list(&twice).expect("listed"), (["a", "b", "c"].map(String::from).to_vec(), 2));
+    for partial in [json!({"tools": [], "resultType": "part"}), json!({"resultType": "input_required"})] {
+        assert!(matches!(list(&[partial]), Err(Error::Unsupported(_))));
+    }
 }
 
 #[test]
