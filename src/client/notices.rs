@@ -90,7 +90,7 @@ impl Dispatcher {
                 self.queue(Notice::ToolsChanged);
             }
         } else if shared.notices.on_other.is_some() {
-            self.queue(Notice::Other(method.to_owned(), params.map(Json::from_raw)));
+            self.queue(Notice::Other(method.to_owned(), params.map(Json::of_frame)));
         } else {
             log::debug!("ignored {method}: no callback is set");
         }

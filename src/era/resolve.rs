@@ -22,7 +22,7 @@ pub(crate) struct RequestMeta<'a> {
 impl RequestMeta<'_> {
     /// The rest, for the handler.
     pub(crate) fn keep(&self) -> KeptMeta {
-        KeptMeta(self.raw.map(Json::from_raw))
+        KeptMeta(self.raw.map(Json::of_frame))
     }
 }
 

@@ -79,6 +79,12 @@ impl Json {
         serde_json::from_str(self.0.get()).unwrap_or(Value::Null)
     }
 
+    /// Keeps a part of a frame, or of a [`Json`], which is one line already.
+    pub(crate) fn of_frame(raw: &RawValue) -> Self {
+        Self(raw.to_owned())
+    }
+
+    /// Keeps text from anywhere.
     pub(crate) fn from_raw(raw: &RawValue) -> Self {
         Self::from_raw_box(raw.to_owned())
     }

@@ -52,7 +52,7 @@ impl Shared {
                         items.push(Item {
                             call,
                             method: method.into_owned(),
-                            params: params.map(Json::from_raw),
+                            params: params.map(Json::of_frame),
                         });
                     }
                 }

@@ -24,7 +24,7 @@ impl Shared {
             if let Ok(Incoming::Response { id: Some(id), result: Ok(result) }) =
                 Incoming::decode(text.as_bytes())
             {
-                if self.pending.complete(&id, Ok(Json::from_raw(result))) {
+                if self.pending.complete(&id, Ok(Json::of_frame(result))) {
                     log::debug!("replaced what is not UTF-8 in the answer to {id} by U+FFFD");
                     return true;
                 }

@@ -417,7 +417,7 @@ impl Shared {
     pub(super) fn hear(&self, incoming: Incoming<'_>) {
         match incoming {
             Incoming::Response { id: Some(id), result } => {
-                if !self.pending.complete(&id, result.map(Json::from_raw).map_err(NoResult::Error)) {
+                if !self.pending.complete(&id, result.map(Json::of_frame).map_err(NoResult::Error)) {
                     log::debug!("ignored a response to {id}: nobody waits for it");
                 }
             }
@@ -452,7 +452,7 @@ impl Shared {
         let token = params.and_then(|raw| Members::of(raw).ok()?.take("progressToken"));
         let token = token.and_then(|raw| RequestId::from_json(raw).ok());
         match (token, params) {
-            (Some(token), Some(params)) if self.pending.progress(&token, Json::from_raw(params)) => {}
+            (Some(token), Some(params)) if self.pending.progress(&token, Json::of_frame(params)) => {}
             (token, _) => log::debug!("ignored progress for {token:?}: nobody asked for it (any more)"),
         }
     }

@@ -70,7 +70,7 @@ impl Shared {
     /// Has a worker serve `call`, or answers that there is none.
     pub(super) fn serve_on_worker(self: &Arc<Self>, call: Arc<Call>, request: Request<'_>) {
         let method = request.method.to_owned();
-        let params = request.params.map(Json::from_raw);
+        let params = request.params.map(Json::of_frame);
         self.on_worker(call, move |shared, call, answer| {
             let request = Request { method: &method, params: params.as_ref().map(Json::as_raw) };
             shared.serve(call, request, Ground::Worker, answer)

@@ -97,7 +97,8 @@ pub enum Received {
 
 /// The reading half.
 pub trait FrameRead: Send {
-    /// Waits for a frame and puts it into `frame`, which is cleared first, without the line's end.
+    /// Waits for a frame and puts it into `frame`, which is cleared first: one line, without its end and with no line
+    /// break in it.
     ///
     /// # Errors
     /// When the channel broke; nothing more is read then.
