@@ -111,7 +111,7 @@ fn median(figures: &[f64]) -> Option<f64> {
 /// Three digits are more than the noise allows.
 fn short(figure: f64) -> String {
     match figure {
-        figure if figure >= 10_000.0 && figure < 100_000.0 => format!("{:.1} k", figure / 1e3),
+        figure if (10_000.0..100_000.0).contains(&figure) => format!("{:.1} k", figure / 1e3),
         figure if figure >= 100_000.0 => format!("{:.0} k", figure / 1e3),
         figure if figure >= 100.0 || figure.fract() == 0.0 => format!("{figure:.0}"),
         figure if figure >= 10.0 => format!("{figure:.1}"),
