@@ -300,6 +300,8 @@ fn a_ping_waits_for_no_tool() {
 #[test]
 fn more_calls_than_threads_wait_and_more_than_the_limit_are_refused_at_once() {
     let mut raw = Raw::initialized("threads=1,open=3,grace=0");
+    // Calls that do not follow at once are left to the workers; the reading thread would serve the short ones meanwhile.
+    std::thread::sleep(Duration::from_millis(5));
     raw.send(&call(1, "wait", json!({})));
     raw.send(&call(2, "echo", json!({"message": "second"})));
     raw.send(&call(3, "echo", json!({"message": "third"})));
