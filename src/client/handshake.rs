@@ -11,6 +11,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::call::must_be_complete;
 use super::session::{ServerIdentity, Session, Settled};
 use crate::era::{Offered, choose, lowered};
 use crate::error::{Error, Phase, Result};
@@ -143,7 +144,10 @@ impl Handshake<'_> {
         });
         let problem = match waited {
             Ok(Waited::Answer(Ok(result))) => match DiscoverResult::from_json(result.as_raw()) {
-                Ok(discovered) => return Ok(Ok(discovered)),
+                Ok(discovered) => match must_be_complete(discovered.result_type.as_ref()) {
+                    Ok(()) => return Ok(Ok(discovered)),
+                    Err(e) => Probed::Legacy(format!("its answer to server/discover is none: {e}")),
+                },
                 Err(e) => Probed::Legacy(format!("its answer to server/discover is none: {e}")),
             },
             Ok(Waited::Answer(Err(NoResult::Error(error)))) => return Err(error),

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::call::{CallOptions, request};
+use super::call::{CallOptions, must_be_complete, request};
 use super::session::Session;
 use crate::error::{Error, Result};
-use crate::json::{FromJson, Json};
+use crate::json::{FromJson, Json, Members};
 use crate::protocol::tool::{RejectedTool, ToolDefinition, ToolPage};
 
 /// More pages than this are no list but a loop.
@@ -32,6 +32,8 @@ pub(super) fn list(session: &Arc<Session>) -> Result<ToolList> {
     for _ in 0..MAX_PAGES {
         let params: Vec<_> = cursor.iter().map(|cursor| ("cursor", Json::from(cursor.as_str()))).collect();
         let result = request(session, "tools/list", &params, &CallOptions::default())?;
+        let kind = Members::of(result.as_raw()).ok().and_then(|mut members| members.lenient("resultType"));
+        must_be_complete(kind.as_ref())?;
         let page = ToolPage::from_json(result.as_raw())
             .map_err(|e| Error::Protocol(format!("the result of tools/list: {e}")))?;
         for rejected in &page.rejected {

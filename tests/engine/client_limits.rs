@@ -157,6 +157,9 @@ fn lists_are_read_page_by_page() {
     let looping = [page(&["a"], json!("p2")), page(&["b"], json!("p3")), page(&["c"], json!("p2"))];
     assert!(matches!(list(&looping), Err(Error::Protocol(_))));
     assert!(matches!(list(&[json!({"tools": 5})]), Err(Error::Protocol(_))));
+    for partial in [json!({"tools": [], "resultType": "part"}), json!({"resultType": "input_required"})] {
+        assert!(matches!(list(&[partial]), Err(Error::Unsupported(_))));
+    }
 }
 
 #[test]
