@@ -48,7 +48,10 @@ fn noise_and_oversized_frames_are_skipped_and_counted() {
     }
     server.send_raw("");
     server.respond(&request.id, text(&"a".repeat(400)));
-    heard(&mut server);
+    let error = call.wait().expect_err("too long");
+    assert!(error.to_string().ends_with("cannot be read: frame exceeds 400 bytes"), "{error}");
+    let call = client.start_call("a", (), &CallOptions::default()).expect("sent");
+    let request = server.expect_request("tools/call");
     server.respond(&request.id, text("short"));
     assert_eq!(call.wait().expect("answered").text_content(), "short");
     assert_eq!(client.noise(), 5);
