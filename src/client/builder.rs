@@ -175,7 +175,7 @@ impl ClientBuilder {
         self
     }
 
-    /// The longest frame that is read, in bytes. A longer one is skipped, and its call times out. Default: 16 MiB.
+    /// The longest frame that is read, in bytes. A longer one is skipped, and its call fails. Default: 16 MiB.
     #[must_use]
     pub fn max_frame_bytes(mut self, bytes: usize) -> Self {
         self.limits.frame_bytes = bytes;

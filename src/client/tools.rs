@@ -27,7 +27,7 @@ pub struct ToolList {
 
 pub(super) fn list(session: &Arc<Session>) -> Result<ToolList> {
     let mut list = ToolList::default();
-    let (mut seen, mut names) = (HashSet::new(), HashSet::new());
+    let mut seen = HashSet::new();
     let mut cursor: Option<String> = None;
     for _ in 0..MAX_PAGES {
         let params: Vec<_> = cursor.iter().map(|cursor| ("cursor", Json::from(cursor.as_str()))).collect();
@@ -40,15 +40,7 @@ pub(super) fn list(session: &Arc<Session>) -> Result<ToolList> {
             let name = rejected.name.as_deref().unwrap_or("without a name");
             log::warn!("rejected tool {name}: {}", rejected.problem);
         }
-        for tool in page.tools {
-            if names.insert(tool.name.clone()) {
-                list.tools.push(tool);
-            } else {
-                log::warn!("rejected tool {}: listed twice", tool.name);
-                list.rejected
-                    .push(RejectedTool { name: Some(tool.name), problem: "listed twice".to_owned() });
-            }
-        }
+        list.tools.extend(page.tools);
         list.rejected.extend(page.rejected);
         if list.tools.len() > MAX_TOOLS {
             return Err(Error::Protocol(format!("the server lists more than {MAX_TOOLS} tools")));

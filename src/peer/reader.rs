@@ -256,7 +256,7 @@ impl Shared {
                 Ok(Received::Frame) if is_empty_line(&frame) => true,
                 Ok(Received::Frame) => self.accept(&mut frame, has_more),
                 Ok(Received::TooLong(limit)) => {
-                    self.refuse(&[], &BadFrame::too_long(limit));
+                    self.refuse(&frame, &BadFrame::too_long(limit));
                     true
                 }
                 Ok(Received::End) => {
@@ -458,7 +458,8 @@ impl Shared {
     }
 
     pub(super) fn refuse(&self, frame: &[u8], bad: &BadFrame) {
-        if self.hear_garbled(frame, bad) {
+        // Half a frame is the last of a peer that has died: its end says more.
+        if !locked(&self.reading.reader).is_cut() && self.hear_garbled(frame, bad) {
             return;
         }
         if let Some(error) = self.role.bad_frame(frame, bad) {

@@ -126,8 +126,8 @@ impl Role for Connection {
         log::debug!("heard {method}");
     }
 
-    fn bad_frame(&self, frame: &[u8], bad: &BadFrame) -> Option<ErrorObject> {
-        log::debug!("a frame of {} bytes is no message: {}", frame.len(), bad.error);
+    fn bad_frame(&self, _frame: &[u8], bad: &BadFrame) -> Option<ErrorObject> {
+        log::debug!("a frame is no message: {}", bad.error);
         Some(bad.error.clone())
     }
 

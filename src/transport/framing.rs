@@ -18,6 +18,9 @@ const KEEP_BYTES: usize = 256 * 1024;
 /// growing in small steps leaves holes behind.
 const LARGE_BYTES: usize = 1024 * 1024;
 
+/// So much is kept of a frame that is too long: enough to see which call it answers.
+pub(super) const HEAD_BYTES: usize = 256;
+
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Reads one line a frame. Works on bytes: a line that is not UTF-8 is its own error, not the stream's end.
@@ -27,15 +30,21 @@ pub struct LineReader<R> {
     inner: BufReader<R>,
     max_frame_bytes: usize,
     is_first: bool,
+    is_cut: bool,
 }
 
 impl<R: Read> LineReader<R> {
     /// Reads lines of at most `max_frame_bytes` from `inner`.
     pub fn new(inner: R, max_frame_bytes: usize) -> Self {
-        Self { inner: BufReader::with_capacity(BUFFER_BYTES, inner), max_frame_bytes, is_first: true }
+        Self {
+            inner: BufReader::with_capacity(BUFFER_BYTES, inner),
+            max_frame_bytes,
+            is_first: true,
+            is_cut: false,
+        }
     }
 
-    /// Reads up to the line's end. The bytes beyond the limit are read and forgotten.
+    /// Reads up to the line's end. Of a line beyond the limit all but the head is read and forgotten.
     fn read_line(&mut self, frame: &mut Vec<u8>) -> io::Result<Received> {
         let mut total = 0_usize;
         loop {
@@ -57,14 +66,17 @@ impl<R: Read> LineReader<R> {
                     );
                 }
                 frame.extend_from_slice(text);
+            } else if let Some(room) = HEAD_BYTES.checked_sub(frame.len()) {
+                frame.extend_from_slice(&text[..room.min(text.len())]);
             }
             self.inner.consume(used);
             if ended {
+                self.is_cut = used == 0;
                 break;
             }
         }
         if total > self.max_frame_bytes {
-            frame.clear();
+            frame.truncate(HEAD_BYTES);
             return Ok(Received::TooLong(self.max_frame_bytes));
         }
         Ok(Received::Frame)
@@ -90,6 +102,10 @@ impl<R: Read + Send> FrameRead for LineReader<R> {
 
     fn has_frame(&self) -> bool {
         self.inner.buffer().contains(&b'\n')
+    }
+
+    fn is_cut(&self) -> bool {
+        self.is_cut
     }
 }
 
@@ -148,9 +164,9 @@ mod tests {
         let mut frame = Vec::new();
         let mut seen = Vec::new();
         while reader.read_frame(&mut frame).expect("reads") == Received::Frame {
-            seen.push(reader.has_frame());
+            seen.push((reader.has_frame(), reader.is_cut()));
         }
-        assert_eq!(seen, [true, false, false]);
+        assert_eq!(seen, [(true, false), (false, false), (false, true)]);
     }
 
     #[test]
@@ -158,6 +174,7 @@ mod tests {
         let mut reader = LineReader::new(io::repeat(b'a').take(50_000_000).chain(&b"\nok\n"[..]), 1000);
         let mut frame = Vec::new();
         assert_eq!(reader.read_frame(&mut frame).expect("reads"), Received::TooLong(1000));
+        assert_eq!(frame, [b'a'; HEAD_BYTES]);
         assert!(frame.capacity() <= BUFFER_BYTES);
         assert_eq!(reader.read_frame(&mut frame).expect("reads"), Received::Frame);
         assert_eq!(frame, b"ok");

@@ -4,6 +4,7 @@ use std::io;
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 
+use super::framing::HEAD_BYTES;
 use super::{Connection, FrameRead, FrameWrite, Link, OpenOptions, Received, Transport};
 
 /// As many frames may wait in each direction before writing blocks. A channel's end is its writing half's.
@@ -58,8 +59,10 @@ impl FrameRead for MemoryReader {
             },
             received => received.ok(),
         };
-        let Some(received) = received else { return Ok(Received::End) };
+        let Some(mut received) = received else { return Ok(Received::End) };
         if received.len() > self.max_frame_bytes {
+            received.truncate(HEAD_BYTES);
+            *frame = received;
             return Ok(Received::TooLong(self.max_frame_bytes));
         }
         *frame = received;

@@ -89,7 +89,7 @@ impl fmt::Debug for Connection {
 pub enum Received {
     /// A frame.
     Frame,
-    /// A frame longer than this limit, in bytes. It was skipped.
+    /// A frame longer than this limit, in bytes. It was skipped; some bytes of its head may be in the buffer.
     TooLong(usize),
     /// The peer sends nothing more.
     End,
@@ -106,6 +106,11 @@ pub trait FrameRead: Send {
 
     /// Whether the next frame is here already, so that reading it will not wait.
     fn has_frame(&self) -> bool {
+        false
+    }
+
+    /// Whether the last frame ended with the input and not as frames do, so that it may be half of one.
+    fn is_cut(&self) -> bool {
         false
     }
 }

@@ -70,6 +70,10 @@ impl FrameRead for TappedReader {
     fn has_frame(&self) -> bool {
         self.inner.has_frame()
     }
+
+    fn is_cut(&self) -> bool {
+        self.inner.is_cut()
+    }
 }
 
 struct TappedWriter {
