@@ -1,9 +1,9 @@
 //! [`Context`]: what a handler sees of the call it serves.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use crate::era::{Lower, ModernMeta, RequestMeta};
+use crate::era::{KeptMeta, Lower, RequestMeta};
 use crate::json::Object;
 use crate::jsonrpc::RequestId;
 use crate::peer::{Call, Outlet};
@@ -24,7 +24,9 @@ struct Inner {
     progress_token: Option<ProgressToken>,
     /// The last progress that was reported: it must increase.
     progress: Mutex<f64>,
-    meta: Object,
+    meta: KeptMeta,
+    /// The part of `meta` for the handler, taken out when it asks.
+    other: OnceLock<Object>,
     /// `None` without a caller.
     served: Option<(Arc<dyn Outlet>, Arc<Call>)>,
 }
@@ -36,7 +38,7 @@ pub(crate) enum Caller {
     /// What the handshake of the connection said.
     Legacy(Arc<LegacyClient>),
     /// What the request says.
-    Modern(ModernMeta),
+    Modern,
 }
 
 /// What a client said in its handshake.
@@ -57,7 +59,8 @@ impl Context {
             caller: Caller::Local,
             progress_token: None,
             progress: Mutex::new(f64::NEG_INFINITY),
-            meta: Object::new(),
+            meta: KeptMeta::default(),
+            other: OnceLock::new(),
             served: None,
         }))
     }
@@ -66,26 +69,25 @@ impl Context {
     pub(crate) fn new(
         outlet: &Arc<dyn Outlet>,
         call: &Arc<Call>,
-        meta: RequestMeta,
+        meta: &RequestMeta<'_>,
         legacy: Option<Arc<LegacyClient>>,
     ) -> Self {
-        let caller = match (meta.modern, legacy) {
-            (Some(modern), _) => Caller::Modern(modern),
-            (None, Some(client)) => Caller::Legacy(client),
-            (None, None) => Caller::Local,
-        };
-        let version = match &caller {
-            Caller::Modern(modern) => modern.version.clone(),
-            Caller::Legacy(client) => client.version.clone(),
-            Caller::Local => ProtocolVersion::LATEST,
+        let (caller, version) = match (&meta.modern, legacy) {
+            (Some(version), _) => (Caller::Modern, version.clone()),
+            (None, Some(client)) => {
+                let version = client.version.clone();
+                (Caller::Legacy(client), version)
+            }
+            (None, None) => (Caller::Local, ProtocolVersion::LATEST),
         };
         Self(Arc::new(Inner {
             cancel: call.cancel.clone(),
             version,
             caller,
-            progress_token: meta.progress_token,
+            progress_token: meta.progress_token.clone(),
             progress: Mutex::new(f64::NEG_INFINITY),
-            meta: meta.other,
+            meta: meta.keep(),
+            other: OnceLock::new(),
             served: Some((Arc::clone(outlet), Arc::clone(call))),
         }))
     }
@@ -167,7 +169,7 @@ impl Context {
         match &self.0.caller {
             Caller::Local => None,
             Caller::Legacy(client) => client.info.clone(),
-            Caller::Modern(meta) => meta.client_info(),
+            Caller::Modern => self.0.meta.client_info(),
         }
     }
 
@@ -177,14 +179,14 @@ impl Context {
         match &self.0.caller {
             Caller::Local => ClientCapabilities::default(),
             Caller::Legacy(client) => client.capabilities.clone(),
-            Caller::Modern(meta) => meta.capabilities(),
+            Caller::Modern => self.0.meta.capabilities(),
         }
     }
 
     /// The `_meta` of the request, without the members the protocol itself uses.
     #[must_use]
     pub fn meta(&self) -> &Object {
-        &self.0.meta
+        self.0.other.get_or_init(|| self.0.meta.other())
     }
 
     /// The id of the request, for logs.

@@ -367,7 +367,7 @@ impl<'a> Incoming<'a> {
             })
         };
         // spec: 2026-07-28 basic/index#messages (all messages follow JSON-RPC 2.0)
-        if members.take("jsonrpc").is_none_or(|version| version.get() != "\"2.0\"") {
+        if members.take("jsonrpc").is_none_or(|version| string(version).as_deref() != Ok("2.0")) {
             return bad("member jsonrpc must be \"2.0\"".into());
         }
         let Some(method) = members.take("method") else {
@@ -415,11 +415,6 @@ impl<'a> Incoming<'a> {
             (Ok(_), _) => Err("a result needs the id of its request".into()),
         }
     }
-}
-
-/// The elements of a batch; `None` if `frame` is no JSON array.
-pub(crate) fn split_batch(frame: &[u8]) -> Option<Vec<&RawValue>> {
-    serde_json::from_slice(frame).ok()
 }
 
 /// Whether a line can be skipped without a word.

@@ -216,7 +216,7 @@ fn versions_are_negotiated_and_never_an_error() {
 #[test]
 fn an_id_in_use_harms_neither_call() {
     let mut raw = Raw::initialized("");
-    raw.send(&call(1, "wait", json!({"ms": 400})));
+    raw.send(&call(1, "gate", json!({})));
     let refused = raw.ask(&call(1, "echo", json!({"message": "m"})));
     assert_eq!((code(&refused), refused.get("id")), (-32600, None));
     assert!(refused["error"]["message"].as_str().expect("text").contains('1'));
@@ -230,7 +230,9 @@ fn an_id_in_use_harms_neither_call() {
     // "1" is another id.
     raw.send(&call("1", "echo", json!({"message": "m"})));
     assert_eq!(text(&raw.answer("1")), "m");
-    assert_eq!(text(&raw.answer(1)), "waited");
+    raw.send(&call(2, "open_gate", json!({})));
+    assert_eq!(text(&raw.answer(1)), "opened");
+    assert_eq!(text(&raw.answer(2)), "done");
     // Answered: free again.
     assert_eq!(text(&raw.ask(&call(1, "echo", json!({"message": "again"})))), "again");
     assert!(raw.finish().0.is_empty());
@@ -319,7 +321,34 @@ fn more_calls_than_threads_wait_and_more_than_the_limit_are_refused_at_once() {
             &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}).to_string(),
         );
     }
-    assert_eq!(text(&raw.ask(&call(4, "echo", json!({"message": "m"})))), "m");
+    // They count until a thread has put them away.
+    let start = Instant::now();
+    loop {
+        let answer = raw.ask(&call(4, "echo", json!({"message": "m"})));
+        if answer.get("result").is_some() {
+            assert_eq!(text(&answer), "m");
+            break;
+        }
+        assert!(start.elapsed() < LONG, "{answer}");
+    }
+}
+
+#[test]
+fn a_call_that_is_cancelled_before_its_turn_is_not_begun() {
+    let mut raw = Raw::initialized("threads=1");
+    // Measured once, it is known to be long, and further calls wait for the one thread.
+    assert_eq!(text(&raw.ask(&call(0, "run_slowly", json!({})))), "1");
+    (1..=4).for_each(|id| raw.send(&call(id, "run_slowly", json!({}))));
+    for id in 2..=4 {
+        let params = json!({"requestId": id});
+        raw.send(
+            &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}).to_string(),
+        );
+    }
+    raw.send(&call(5, "run_slowly", json!({})));
+    assert_eq!(text(&raw.answer(1)), "2");
+    assert_eq!(text(&raw.answer(5)), "3");
+    assert!(raw.finish().0.is_empty());
 }
 
 #[test]
@@ -329,8 +358,10 @@ fn a_cancelled_call_learns_of_it_and_has_no_answer() {
         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id, "reason": "enough"}})
             .to_string()
     };
-    raw.send(&call(1, "wait", json!({})));
-    raw.send(&call("1", "wait", json!({"ms": 300})));
+    let params = json!({"name": "wait", "arguments": {}, "_meta": {"progressToken": "t"}});
+    raw.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string());
+    assert_eq!(raw.next()["params"]["message"], "begun");
+    raw.send(&call("1", "gate", json!({})));
     // None of these concerns it.
     for id in [json!(99), json!("x"), json!(null), json!([1]), json!(1.5)] {
         raw.send(&cancel(id));
@@ -339,10 +370,17 @@ fn a_cancelled_call_learns_of_it_and_has_no_answer() {
     raw.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":[]}"#);
     raw.send(&cancel(json!(1)));
     let start = Instant::now();
-    while text(&raw.ask(&call(2, "cancelled", json!({})))) != "1" {
+    loop {
+        raw.send(&call(2, "cancelled", json!({})));
+        if text(&raw.answer(2)) == "1" {
+            break;
+        }
         assert!(start.elapsed() < LONG, "the handler never saw it");
     }
-    assert_eq!(text(&raw.answer("1")), "waited");
+    // Its namesake, a string, was left alone.
+    raw.send(&call(3, "open_gate", json!({})));
+    assert_eq!(text(&raw.answer("1")), "opened");
+    assert_eq!(text(&raw.answer(3)), "done");
     // Its id is free, and a late cancellation of it is ignored.
     assert_eq!(text(&raw.ask(&call(1, "echo", json!({"message": "m"})))), "m");
     raw.send(&cancel(json!(1)));
@@ -382,6 +420,8 @@ fn bad_arguments_are_for_the_model_and_unknown_tools_are_not() {
         assert_eq!(answer["result"]["isError"], true, "{answer}");
         assert!(text(&answer).contains("message"), "{answer}");
     }
+    let answer = raw.ask(&call(7, "echo", json!([1])));
+    assert_eq!(text(&answer), "bad arguments for tool echo: expected an object, found [1]");
     for (arguments, want) in [
         (json!({"message": "m", "extra": 1}), "m"),
         (json!("{\"message\":\"m\"}"), "m"),
@@ -389,7 +429,7 @@ fn bad_arguments_are_for_the_model_and_unknown_tools_are_not() {
     ] {
         assert_eq!(text(&raw.ask(&call(1, "echo", arguments))), want);
     }
-    for arguments in [json!({"ms": "5"}), json!({"ms": 5.0}), json!(null), json!({"ms": null})] {
+    for arguments in [json!({"ms": "60000"}), json!({"ms": 60000.0}), json!(null), json!({"ms": null})] {
         raw.send(&call(1, "wait", arguments));
         raw.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
     }

@@ -4,10 +4,17 @@
 
 mod support;
 
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use support::peers::{self, LONG, Raw, call, request, text};
+use tinymcp::client::CallOptions;
+use tinymcp::transport::{Stream, memory_pair};
+use tinymcp::{Client, Server};
 
 #[test]
 fn child() {
@@ -257,4 +264,54 @@ fn a_change_of_the_tools_is_told_to_a_legacy_client() {
     let (first, second) = (raw.next(), raw.next());
     assert!(told(&first) || told(&second), "{first} {second}");
     assert_eq!(text(&raw.ask(&call(2, "late_tool", json!({})))), "new");
+}
+
+#[test]
+fn a_server_that_can_answer_nobody_ends_and_says_what_was_lost() {
+    let (mut requests, input) = UnixStream::pair().expect("a pair");
+    let (answers, output) = UnixStream::pair().expect("a pair");
+    drop(answers);
+    let server = support::served::server("");
+    let serving = std::thread::spawn(move || server.serve(Stream::new("half", input, output)));
+    writeln!(requests, "{}", request(1, "ping")).expect("sent");
+    let report = peers::ends(LONG, move || serving.join().expect("no panic").expect("served"));
+    assert!(!report.flushed, "{report:?}");
+    drop(requests); // until here its input was open
+}
+
+#[test]
+fn the_end_hook_waits_for_the_last_connection() {
+    let runs = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&runs);
+    let hook = move || {
+        counted.fetch_add(1, Ordering::SeqCst);
+    };
+    let server = Server::builder("s", "1").on_end(hook).build().expect("a server");
+    let [first, second] = [(), ()].map(|()| {
+        let (ours, theirs) = memory_pair();
+        let server = server.clone();
+        let serving = std::thread::spawn(move || server.serve(theirs).expect("served"));
+        let client = Client::builder().open(ours).expect("opens");
+        client.initialize().expect("settles"); // which shows that it is being served
+        (client, serving)
+    });
+    for ((client, serving), ran) in [(first, 0), (second, 1)] {
+        client.close().expect("closes");
+        serving.join().expect("no panic");
+        assert_eq!(runs.load(Ordering::SeqCst), ran);
+    }
+}
+
+#[test]
+fn a_handler_left_behind_is_counted_wherever_it_ran() {
+    let server = support::served::server("grace=1");
+    let (ours, theirs) = memory_pair();
+    let serving = std::thread::spawn(move || server.serve(theirs).expect("served"));
+    let client = Client::builder().open(ours).expect("opens");
+    // Traffic is dense at first: the thread that reads runs the call.
+    let call = client.start_call("stubborn", json!({"ms": 2_000}), &CallOptions::default()).expect("sent");
+    client.ping().expect("answers");
+    client.close().expect("closes");
+    assert_eq!(serving.join().expect("no panic").handlers_detached, 1);
+    drop(call);
 }

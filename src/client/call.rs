@@ -13,7 +13,8 @@ use crate::error::{Error, Phase, Result};
 use crate::json::{FromJson, Json, Object};
 use crate::jsonrpc::write_json;
 use crate::method::Method;
-use crate::peer::{NotStarted, Patient, Waited, Waiting, wait};
+use crate::peer::{NoResult, NotStarted, Patient, Waited, Waiting, wait};
+use crate::protocol::lifecycle::ResultType;
 use crate::protocol::notice::{CancelledParams, ProgressParams};
 use crate::protocol::tool::CallToolResult;
 use crate::protocol::version::ProtocolVersion;
@@ -70,6 +71,14 @@ impl CallOptions {
     pub fn with_cancel(mut self, token: &CancelToken) -> Self {
         self.cancel = Some(token.clone());
         self
+    }
+
+    /// Whoever gave the call up before it was sent does not want it to be.
+    fn check_cancelled(&self) -> Result<()> {
+        match self.cancel.as_ref().filter(|token| token.is_cancelled()) {
+            Some(token) => Err(Error::Cancelled(token.reason().unwrap_or("cancelled").to_owned())),
+            None => Ok(()),
+        }
     }
 
     /// Asks for progress. `callback` runs on the thread that waits for the result, in order, and never after it.
@@ -162,8 +171,10 @@ impl Open {
         write_members: impl FnOnce(&mut Vec<u8>),
         options: &CallOptions,
     ) -> Result<Self> {
+        options.check_cancelled()?;
         // The handshake, if this is the first use, has a time of its own.
         let settled = session.settled()?;
+        options.check_cancelled()?;
         let start = Instant::now();
         let wants_progress = options.on_progress.is_some()
             || options.resets.unwrap_or(session.config.timeouts.reset_on_progress);
@@ -219,7 +230,12 @@ impl Open {
         let waited = wait(&self.waiting, self.start, patient, cancel, on_progress, &look);
         match waited {
             Waited::Answer(Ok(result)) => Ok(result),
-            Waited::Answer(Err(error)) => Err(Error::Peer(error)),
+            Waited::Answer(Err(NoResult::Error(error))) => Err(Error::Peer(error)),
+            // Half an answer is what a server leaves that died while it wrote.
+            Waited::Answer(Err(NoResult::Garbled(_))) if self.has_ended_soon() => Err(self.broken()),
+            Waited::Answer(Err(NoResult::Garbled(problem))) => {
+                Err(Error::Protocol(format!("the answer to {} cannot be read: {problem}", self.method)))
+            }
             Waited::TimedOut(after) => {
                 let peer = self.settled().ok().map(|settled| &settled.peer);
                 let failure = self.session.failure(Phase::Call(self.method.to_string()), peer, after);
@@ -232,6 +248,10 @@ impl Open {
             }
             Waited::Closed => Err(self.broken()),
         }
+    }
+
+    fn has_ended_soon(&self) -> bool {
+        self.settled().is_ok_and(|settled| settled.peer.has_ended_within(Duration::from_millis(50)))
     }
 
     /// The connection ended while the call was open.
@@ -309,9 +329,15 @@ pub(super) fn request(
 fn tool_result(result: &Json, version: &ProtocolVersion) -> Result<CallToolResult> {
     let result = read_call_result(result.as_raw(), version)
         .map_err(|e| Error::Protocol(format!("the result of tools/call: {e}")))?;
+    must_be_complete(result.result_type.as_ref())?;
+    Ok(result)
+}
+
+/// Whether the result says that it is whole.
+pub(super) fn must_be_complete(kind: Option<&ResultType>) -> Result<()> {
     // spec: 2026-07-28 basic/index#resulttype (absent is complete; an unrecognized value is invalid)
-    match result.result_type.as_ref().map(|kind| kind.as_str()) {
-        None | Some("complete") => Ok(result),
+    match kind.map(ResultType::as_str) {
+        None | Some("complete") => Ok(()),
         Some(other) => Err(Error::Unsupported(format!("a result of type {other}"))),
     }
 }

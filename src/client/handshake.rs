@@ -11,12 +11,13 @@
 
 use std::time::{Duration, Instant};
 
+use super::call::must_be_complete;
 use super::session::{ServerIdentity, Session, Settled};
 use crate::era::{Offered, choose, lowered};
 use crate::error::{Error, Phase, Result};
 use crate::json::{FromJson, Object};
 use crate::jsonrpc::{ErrorCode, ErrorObject, write_json};
-use crate::peer::{NotStarted, Patient, Peer, Waited, wait};
+use crate::peer::{NoResult, NotStarted, Patient, Peer, Waited, wait};
 use crate::protocol::lifecycle::{DiscoverResult, Implementation, InitializeParams, InitializeResult};
 use crate::protocol::meta;
 use crate::protocol::version::ProtocolVersion;
@@ -34,7 +35,7 @@ enum Probed {
 
 /// What one `server/discover` brought.
 enum Discovered {
-    Result(DiscoverResult),
+    Result(Box<DiscoverResult>),
     /// The server's error, which may name the revisions to ask with instead.
     Error(ErrorObject),
     /// No answer of a Modern server.
@@ -84,7 +85,7 @@ impl Handshake<'_> {
     fn probe(&self, peer: &Peer, preferred: &ProtocolVersion) -> Result<Probed> {
         let start = Instant::now();
         let error = match self.discover(peer, preferred) {
-            Discovered::Result(result) => return self.settle_on(peer, result),
+            Discovered::Result(result) => return self.settle_on(peer, *result),
             Discovered::Other(probed) => return Ok(probed),
             Discovered::Error(error) => error,
         };
@@ -99,7 +100,7 @@ impl Handshake<'_> {
         };
         match choose(&supported, &self.session.offered) {
             Some(version) if version.is_modern() => match self.discover(peer, &version) {
-                Discovered::Result(result) => self.settle_on(peer, result),
+                Discovered::Result(result) => self.settle_on(peer, *result),
                 Discovered::Other(probed) => Ok(probed),
                 Discovered::Error(error) => Err(self.refused(peer, error, start)),
             },
@@ -147,10 +148,16 @@ impl Handshake<'_> {
         });
         Discovered::Other(match waited {
             Ok(Waited::Answer(Ok(result))) => match DiscoverResult::from_json(result.as_raw()) {
-                Ok(result) => return Discovered::Result(result),
+                Ok(result) => match must_be_complete(result.result_type.as_ref()) {
+                    Ok(()) => return Discovered::Result(Box::new(result)),
+                    Err(e) => Probed::Legacy(format!("its answer to server/discover is none: {e}")),
+                },
                 Err(e) => Probed::Legacy(format!("its answer to server/discover is none: {e}")),
             },
-            Ok(Waited::Answer(Err(error))) => return Discovered::Error(error),
+            Ok(Waited::Answer(Err(NoResult::Error(error)))) => return Discovered::Error(error),
+            Ok(Waited::Answer(Err(NoResult::Garbled(problem)))) => {
+                Probed::Legacy(format!("its answer to server/discover cannot be read: {problem}"))
+            }
             Ok(Waited::TimedOut(after)) => {
                 Probed::Legacy(format!("no answer to server/discover in {after:?}"))
             }
@@ -173,7 +180,11 @@ impl Handshake<'_> {
         let waited = self.ask(peer, "initialize", self.deadline, |out| write_json(out, &params))?;
         let result = match waited {
             Waited::Answer(Ok(result)) => result,
-            Waited::Answer(Err(error)) => return Err(self.refused(peer, error, start)),
+            Waited::Answer(Err(NoResult::Error(error))) => return Err(self.refused(peer, error, start)),
+            Waited::Answer(Err(NoResult::Garbled(problem))) => {
+                let problem = format!("the answer to initialize cannot be read: {problem}");
+                return Err(Error::Protocol(self.told(peer, &problem)));
+            }
             // spec: 2025-11-25 basic/utilities/cancellation (initialize MUST NOT be cancelled)
             Waited::TimedOut(_) => {
                 let after = self.start.elapsed();

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::call::{CallOptions, request};
+use super::call::{CallOptions, must_be_complete, request};
 use super::session::Session;
 use crate::error::{Error, Result};
-use crate::json::{FromJson, Json};
+use crate::json::{FromJson, Json, Members};
 use crate::protocol::tool::{RejectedTool, ToolDefinition, ToolPage};
 
 /// More pages than this are no list but a loop.
@@ -27,18 +27,28 @@ pub struct ToolList {
 
 pub(super) fn list(session: &Arc<Session>) -> Result<ToolList> {
     let mut list = ToolList::default();
-    let mut seen = HashSet::new();
+    let (mut seen, mut names) = (HashSet::new(), HashSet::new());
     let mut cursor: Option<String> = None;
     for _ in 0..MAX_PAGES {
         let params: Vec<_> = cursor.iter().map(|cursor| ("cursor", Json::from(cursor.as_str()))).collect();
         let result = request(session, "tools/list", &params, &CallOptions::default())?;
+        let kind = Members::of(result.as_raw()).ok().and_then(|mut members| members.lenient("resultType"));
+        must_be_complete(kind.as_ref())?;
         let page = ToolPage::from_json(result.as_raw())
             .map_err(|e| Error::Protocol(format!("the result of tools/list: {e}")))?;
         for rejected in &page.rejected {
             let name = rejected.name.as_deref().unwrap_or("without a name");
             log::warn!("rejected tool {name}: {}", rejected.problem);
         }
-        list.tools.extend(page.tools);
+        for tool in page.tools {
+            if names.insert(tool.name.clone()) {
+                list.tools.push(tool);
+            } else {
+                log::warn!("rejected tool {}: listed twice", tool.name);
+                list.rejected
+                    .push(RejectedTool { name: Some(tool.name), problem: "listed twice".to_owned() });
+            }
+        }
         list.rejected.extend(page.rejected);
         if list.tools.len() > MAX_TOOLS {
             return Err(Error::Protocol(format!("the server lists more than {MAX_TOOLS} tools")));

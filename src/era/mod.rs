@@ -12,7 +12,7 @@ mod stamp;
 
 pub(crate) use lower::{Lower, lowered, read_call_result};
 pub(crate) use negotiate::{Offered, choose, negotiate};
-pub(crate) use resolve::{ModernMeta, RequestMeta, resolve, unsupported_version};
+pub(crate) use resolve::{KeptMeta, RequestMeta, no_handshake, resolve, unsupported_version};
 pub(crate) use stamp::{RequestStamp, Stamp};
 
 #[cfg(all(test, feature = "_schema-tests"))]

@@ -10,33 +10,51 @@ use crate::protocol::{ClientCapabilities, Implementation, ProgressToken, Protoco
 
 /// What a request's `_meta` says.
 #[derive(Debug, Default)]
-pub(crate) struct RequestMeta {
-    /// `None`: the request is of the Legacy era, and its connection knows the rest.
-    pub(crate) modern: Option<ModernMeta>,
+pub(crate) struct RequestMeta<'a> {
+    /// The revision that a Modern request names. `None`: the request is of the Legacy era, and its connection knows the
+    /// rest.
+    pub(crate) modern: Option<ProtocolVersion>,
     /// Asks for progress.
     pub(crate) progress_token: Option<ProgressToken>,
-    /// Everything else: trace context, and what applications add.
-    pub(crate) other: Object,
+    raw: Option<&'a RawValue>,
 }
 
-/// What a Modern request says about its client. Kept as text, because most handlers never ask.
-#[derive(Debug)]
-pub(crate) struct ModernMeta {
-    pub(crate) version: ProtocolVersion,
-    capabilities: Json,
-    client_info: Option<Json>,
+impl RequestMeta<'_> {
+    /// The rest, for the handler.
+    pub(crate) fn keep(&self) -> KeptMeta {
+        KeptMeta(self.raw.map(Json::from_raw))
+    }
 }
 
-impl ModernMeta {
-    /// What the client can do during this request.
+/// The `_meta` of a request as its text, because most handlers never ask.
+#[derive(Debug, Default)]
+pub(crate) struct KeptMeta(Option<Json>);
+
+impl KeptMeta {
+    /// What the client of a Modern request can do during it.
     pub(crate) fn capabilities(&self) -> ClientCapabilities {
-        ClientCapabilities::from_json(self.capabilities.as_raw()).unwrap_or_default()
+        self.member(meta::CLIENT_CAPABILITIES).unwrap_or_default()
     }
 
-    /// Which software the client is, if it says so in a readable way.
+    /// Which software the client of a Modern request is, if it says so in a readable way.
     pub(crate) fn client_info(&self) -> Option<Implementation> {
-        let info = Implementation::from_json(self.client_info.as_ref()?.as_raw());
-        info.map_err(|e| log::debug!("ignored client information: {}", e.inside(meta::CLIENT_INFO))).ok()
+        self.member(meta::CLIENT_INFO)
+    }
+
+    /// What the protocol itself has no use for: trace context, and what applications add.
+    pub(crate) fn other(&self) -> Object {
+        let mut other =
+            self.0.as_ref().and_then(|raw| Object::from_json(raw.as_raw()).ok()).unwrap_or_default();
+        for name in
+            [meta::PROTOCOL_VERSION, meta::CLIENT_CAPABILITIES, meta::CLIENT_INFO, meta::PROGRESS_TOKEN]
+        {
+            other.remove(name);
+        }
+        other
+    }
+
+    fn member<T: FromJson>(&self, name: &str) -> Option<T> {
+        Members::of(self.0.as_ref()?.as_raw()).ok()?.lenient(name)
     }
 }
 
@@ -47,11 +65,11 @@ impl ModernMeta {
 ///
 /// # Errors
 /// What to answer: -32602 if a required member is missing or malformed, -32022 if the revision is not offered.
-pub(crate) fn resolve(
+pub(crate) fn resolve<'a>(
     method: Option<Method>,
-    meta: Option<&RawValue>,
+    meta: Option<&'a RawValue>,
     offered: &Offered,
-) -> Result<RequestMeta, ErrorObject> {
+) -> Result<RequestMeta<'a>, ErrorObject> {
     let invalid = |e: JsonError| ErrorObject::invalid_params(e.inside("_meta").inside("params"));
     let meta = meta.filter(|raw| raw.get() != "null");
     let mut members = meta.map(Members::of).transpose().map_err(invalid)?;
@@ -83,18 +101,14 @@ pub(crate) fn resolve(
             if !version.is_modern() || !offered.contains(&version) {
                 return Err(unsupported_version(&version, offered));
             }
-            let capabilities = capabilities
+            capabilities
                 .ok_or_else(|| JsonError::new("missing"))
                 .and_then(object)
                 .map_err(|e| invalid(e.inside(meta::CLIENT_CAPABILITIES)))?;
-            Some(ModernMeta {
-                version,
-                capabilities: Json::from_raw(capabilities),
-                client_info: client_info.map(Json::from_raw),
-            })
+            Some(version)
         }
     };
-    Ok(RequestMeta { modern, progress_token, other: members.map(Members::rest).unwrap_or_default() })
+    Ok(RequestMeta { modern, progress_token, raw: meta })
 }
 
 fn object(raw: &RawValue) -> Result<&RawValue, JsonError> {
@@ -116,15 +130,23 @@ pub(crate) fn unsupported_version(requested: &ProtocolVersion, offered: &Offered
     // spec: 2026-07-28 schema#unsupportedprotocolversionerror
     // A Legacy revision may be offered, but not to a request that names it in `_meta`: then it is left out.
     let supported: Vec<_> = offered.newest_first().filter(|version| *version != requested).collect();
+    unsupported(&format!("unsupported protocol version: {requested}"), requested, &supported)
+}
+
+/// -32022 to an `initialize` of a server that has no revision with a handshake. Such a client may have asked for a revision
+/// that is served, only not like this: all of them are named.
+pub(crate) fn no_handshake(requested: &ProtocolVersion, offered: &Offered) -> ErrorObject {
+    let supported: Vec<_> = offered.newest_first().collect();
+    unsupported("no supported protocol version has an initialize request", requested, &supported)
+}
+
+fn unsupported(problem: &str, requested: &ProtocolVersion, supported: &[&ProtocolVersion]) -> ErrorObject {
     let mut data = Object::new();
-    data.insert("supported", &supported);
+    data.insert("supported", supported);
     data.insert("requested", requested);
     let names = supported.iter().map(|version| version.as_str()).collect::<Vec<_>>().join(", ");
-    ErrorObject::new(
-        ErrorCode::UNSUPPORTED_PROTOCOL_VERSION,
-        format!("unsupported protocol version: {requested}, supported: {names}"),
-    )
-    .with_data(data)
+    let message = format!("{problem}, supported: {names}");
+    ErrorObject::new(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION, message).with_data(data)
 }
 
 #[cfg(test)]
@@ -135,19 +157,19 @@ mod tests {
     const VERSION: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
     const CAPABILITIES: &str = r#""io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}"#;
 
-    fn run(method: &str, meta: Option<&str>, offered: &Offered) -> Result<RequestMeta, ErrorObject> {
-        let meta = meta.map(|text| Json::parse(text).expect("JSON"));
-        resolve(Method::from_name(method), meta.as_ref().map(Json::as_raw), offered)
+    fn run(method: &str, meta: Option<&str>, offered: &Offered) -> Result<RequestMeta<'static>, ErrorObject> {
+        // Leaked, so that the table below need not hold on to its texts.
+        let meta = meta.map(|text| serde_json::from_str(text.to_owned().leak()).expect("JSON"));
+        resolve(Method::from_name(method), meta, offered)
     }
 
     #[test]
     fn the_era_is_told_by_the_metadata_of_the_request() {
         let all = Offered::default();
         let modern = run("tools/call", Some(&format!("{{{VERSION},{CAPABILITIES}}}")), &all).expect("Modern");
-        let settled = modern.modern.expect("Modern");
-        assert_eq!(settled.version, ProtocolVersion::V2026_07_28);
-        assert!(settled.capabilities().elicitation.is_some());
-        assert_eq!(settled.client_info(), None);
+        assert_eq!(modern.modern, Some(ProtocolVersion::V2026_07_28));
+        assert!(modern.keep().capabilities().elicitation.is_some());
+        assert_eq!(modern.keep().client_info(), None);
         for meta in [None, Some("null"), Some("{}"), Some(r#"{"progressToken":7}"#)] {
             let legacy = run("tools/call", meta, &all).expect("Legacy");
             assert!(legacy.modern.is_none(), "{meta:?}");
@@ -163,11 +185,10 @@ mod tests {
         let got = run("tools/list", Some(&meta), &Offered::default()).expect("Modern");
         assert_eq!(got.progress_token, Some("p".into()));
         assert_eq!(
-            got.other.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+            got.keep().other().iter().map(|(name, _)| name).collect::<Vec<_>>(),
             ["com.example/x", "io.modelcontextprotocol/logLevel", "traceparent"]
         );
-        let modern = got.modern.expect("Modern");
-        assert_eq!(modern.client_info(), Some(Implementation::new("c", "1")));
+        assert_eq!(got.keep().client_info(), Some(Implementation::new("c", "1")));
     }
 
     #[test]

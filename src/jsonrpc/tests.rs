@@ -7,6 +7,7 @@ fn messages_are_told_by_their_members() {
         (r#"{"jsonrpc":"2.0","id":"1","method":"a","params":{}}"#, "request \"1\""),
         (r#"{"id":1.0,"method":"a","jsonrpc":"2.0"}"#, "request 1"),
         (r#"{"jsonrpc":"2.0","method":"a","params":null}"#, "notification"),
+        (r#"{"jsonrpc":"\u0032.0","id":1,"method":"\u0061"}"#, "request 1"),
         (r#"{"jsonrpc":"2.0","id":1,"result":null}"#, "result"),
         (r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"m"}}"#, "error"),
         (r#"{"jsonrpc":"2.0","error":{}}"#, "error"),

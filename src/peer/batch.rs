@@ -5,14 +5,18 @@
 //!
 //! spec: 2025-03-26 basic/index#batching
 
+use std::fmt;
 use std::sync::Arc;
+
+use serde::de::{Deserializer, Error as _, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 use super::{Call, Ground, NotSent, Request, Shared};
 use crate::json::Json;
-use crate::jsonrpc::{BadFrame, ErrorObject, Incoming, RequestId, begin_result, split_batch, write_error};
+use crate::jsonrpc::{BadFrame, ErrorObject, Incoming, RequestId, begin_result, write_error};
 use crate::sync::Refused;
 
-/// A batch of more messages is refused: each may need an answer, which is longer than `1,`.
+/// More messages than this are refused together. Each may cost an answer that is much longer than itself.
 const MAX_MESSAGES: usize = 4096;
 
 /// An accepted request of a batch.
@@ -25,16 +29,9 @@ struct Item {
 impl Shared {
     /// Acts on a batch; from the reading thread.
     pub(super) fn accept_batch(self: &Arc<Self>, frame: &[u8]) {
-        let messages = match split_batch(frame) {
-            Some(messages) if messages.is_empty() => {
-                return self.refuse(frame, &BadFrame::batch("a batch needs at least one message"));
-            }
-            Some(messages) if messages.len() > MAX_MESSAGES => {
-                let problem = format_args!("a batch holds at most {MAX_MESSAGES} messages");
-                return self.refuse(frame, &BadFrame::batch(problem));
-            }
-            Some(messages) => messages,
-            None => return self.refuse(frame, &BadFrame::batch("a batch is a JSON array")),
+        let messages = match split(frame) {
+            Ok(messages) => messages,
+            Err(problem) => return self.refuse(frame, &BadFrame::batch(problem)),
         };
         let mut answers = Vec::new();
         let mut items = Vec::new();
@@ -43,7 +40,7 @@ impl Shared {
                 // spec: 2025-03-26 basic/lifecycle (initialize is never part of a batch)
                 Ok(Incoming::Request { id, method, .. }) if method == "initialize" => {
                     let error = ErrorObject::invalid_request("initialize cannot be part of a batch");
-                    answers.push(error_answer(Some(&id), &error));
+                    answers.push(self.error_answer(Some(&id), &error));
                 }
                 Ok(Incoming::Request { id, method, params })
                     if method == "ping" && !self.role.is_modern(params) && !self.in_flight.is_open(&id) =>
@@ -62,7 +59,7 @@ impl Shared {
                 Ok(other) => self.hear(other),
                 Err(bad) => {
                     let error = self.role.bad_frame(frame, &bad);
-                    answers.extend(error.map(|error| error_answer(bad.id.as_ref(), &error)));
+                    answers.extend(error.map(|error| self.error_answer(bad.id.as_ref(), &error)));
                 }
             }
         }
@@ -78,6 +75,13 @@ impl Shared {
             let frame = [b"[", answers.join(&b',').as_slice(), b"]\n"].concat();
             self.sent(send(&frame));
         }
+    }
+
+    /// An error in the answer to a batch; without the id if that belongs to an open call, whose answer it is not.
+    fn error_answer(&self, id: Option<&RequestId>, error: &ErrorObject) -> Vec<u8> {
+        let mut frame = Vec::new();
+        write_error(&mut frame, id.filter(|id| !self.in_flight.is_open(id)), error);
+        frame
     }
 
     fn serve_batch(self: &Arc<Self>, items: Vec<Item>, given: Vec<Vec<u8>>) {
@@ -119,10 +123,30 @@ impl Shared {
     }
 }
 
-fn error_answer(id: Option<&RequestId>, error: &ErrorObject) -> Vec<u8> {
-    let mut frame = Vec::new();
-    write_error(&mut frame, id, error);
-    frame
+/// The messages of a batch.
+fn split(frame: &[u8]) -> Result<Vec<&RawValue>, String> {
+    let mut deserializer = serde_json::Deserializer::from_slice(frame);
+    let messages = deserializer.deserialize_seq(Messages).map_err(|e| e.to_string())?;
+    if messages.is_empty() { Err("a batch needs at least one message".to_owned()) } else { Ok(messages) }
+}
+
+struct Messages;
+
+impl<'a> Visitor<'a> for Messages {
+    type Value = Vec<&'a RawValue>;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a batch")
+    }
+    fn visit_seq<A: SeqAccess<'a>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+        let mut messages = Vec::new();
+        while let Some(message) = items.next_element()? {
+            if messages.len() == MAX_MESSAGES {
+                return Err(A::Error::custom(format_args!("a batch has at most {MAX_MESSAGES} messages")));
+            }
+            messages.push(message);
+        }
+        Ok(messages)
+    }
 }
 
 fn pong(id: &RequestId) -> Vec<u8> {

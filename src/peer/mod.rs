@@ -14,6 +14,7 @@
 
 mod batch;
 mod call;
+mod garbled;
 #[cfg(all(test, shuttle))]
 mod model;
 mod outbox;
@@ -35,7 +36,7 @@ use call::InFlight;
 pub(crate) use outbox::{NotSent, Outbox, Writing};
 use pending::NoSlot;
 use pending::Pending;
-pub(crate) use pending::Waiting;
+pub(crate) use pending::{NoResult, Waiting};
 use reader::Reading;
 pub(crate) use wait::{Patient, Waited, wait};
 
@@ -288,6 +289,18 @@ impl Peer {
         self.0.ended.1.clone()
     }
 
+    /// Becomes ready (disconnected) when a write has failed.
+    pub(crate) fn broken(&self) -> Receiver<()> {
+        self.0.outbox.broken()
+    }
+
+    /// Waits for the end of reading, at most `time`; whether it came.
+    pub(crate) fn has_ended_within(&self, time: Duration) -> bool {
+        // Nothing is ever sent: this ends by the disconnection or by the time.
+        let _ = self.0.ended.1.recv_timeout(time);
+        self.0.end.get().is_some()
+    }
+
     /// Whether reading has ended; with what error, if any.
     pub(crate) fn end(&self) -> Option<Option<String>> {
         self.0.end.get().cloned()
@@ -299,9 +312,8 @@ impl Peer {
         if self.0.end.get().is_some() || !self.0.link.has_ended() {
             return;
         }
-        // The end of its output is usually a moment behind. Nothing is ever sent.
-        let _ = self.0.ended.1.recv_timeout(LAST_WORDS);
-        if self.0.end.get().is_none() {
+        // The end of its output is usually a moment behind.
+        if !self.has_ended_within(LAST_WORDS) {
             self.0.finish(Some("its process ended and left its output open to another".to_owned()));
         }
     }
@@ -339,7 +351,7 @@ impl Peer {
             let _ = shared.ended.1.recv_timeout(patience.threads);
             shared.end.get().is_none() || shared.reading.is_stuck(patience.threads)
         };
-        shared.reading.dismiss(patience.threads);
+        let handlers_detached = handlers_detached + shared.reading.dismiss(patience.threads);
         if reader_detached {
             log::warn!("the reading thread of {} is stuck and was left to itself", shared.link.name());
         }

@@ -10,6 +10,8 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crossbeam_channel::{Receiver, Sender, bounded};
+
 use crate::sync::Deadline;
 use crate::transport::FrameWrite;
 
@@ -41,6 +43,8 @@ pub(crate) struct Outbox {
     /// Signalled when the writer thread has something to do, and at the end. Apart from `changed`, which is signalled
     /// after every write.
     called: Condvar,
+    /// Disconnected by the first write error.
+    broken: Receiver<()>,
     writing: Writing,
     limit: usize,
 }
@@ -52,6 +56,10 @@ struct State {
     waiting: Vec<u8>,
     /// Why nothing can be sent any more.
     ended: Option<String>,
+    /// Something that was taken has not been written and never will be.
+    has_lost: bool,
+    /// Dropped by the first write error.
+    intact: Option<Sender<()>>,
     thread: WriterThread,
     /// How many threads wait on `changed`: signalling it is a system call even when nobody does.
     waiters: usize,
@@ -69,14 +77,29 @@ enum WriterThread {
 
 impl Outbox {
     pub(crate) fn new(writer: Box<dyn FrameWrite>, writing: Writing, limit: usize) -> Self {
+        let (intact, broken) = bounded(0);
         let state = State {
             writer: Some(writer),
             waiting: Vec::new(),
             ended: None,
+            has_lost: false,
+            intact: Some(intact),
             thread: WriterThread::NotStarted,
             waiters: 0,
         };
-        Self { state: Mutex::new(state), changed: Condvar::new(), called: Condvar::new(), writing, limit }
+        Self {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            called: Condvar::new(),
+            broken,
+            writing,
+            limit,
+        }
+    }
+
+    /// Becomes ready (disconnected) when a write has failed.
+    pub(crate) fn broken(&self) -> Receiver<()> {
+        self.broken.clone()
     }
 
     /// Sends `frame`, which ends with a line break. On a server this may wait for the peer to read.
@@ -184,7 +207,7 @@ impl Outbox {
         let mut state = self.lock();
         loop {
             if state.ended.is_some() {
-                return state.waiting.is_empty() && state.writer.is_none();
+                return !state.has_lost;
             }
             if state.waiting.is_empty() && state.writer.is_some() {
                 return true;
@@ -201,6 +224,7 @@ impl Outbox {
         let writer = {
             let mut state = self.lock();
             state.ended.get_or_insert_with(|| reason.to_owned());
+            state.has_lost |= !state.waiting.is_empty();
             state.waiting = Vec::new();
             self.signal(&state);
             state.writer.take()
@@ -272,6 +296,8 @@ impl Outbox {
     fn fail(&self, state: &mut State, error: &io::Error) {
         log::debug!("writing ended: {error}");
         state.ended.get_or_insert_with(|| format!("writing failed: {error}"));
+        state.has_lost = true;
+        state.intact = None;
         state.waiting = Vec::new();
         self.signal(state);
     }

@@ -13,7 +13,16 @@ use crate::sync::{Mutex, lock};
 const PROGRESS: usize = 64;
 
 /// An answer as it came.
-pub(crate) type Answer = Result<Json, ErrorObject>;
+pub(crate) type Answer = Result<Json, NoResult>;
+
+/// What came in place of a result.
+#[derive(Debug)]
+pub(crate) enum NoResult {
+    /// The peer's error.
+    Error(ErrorObject),
+    /// Something that cannot be read; why.
+    Garbled(String),
+}
 
 /// Who waits for which id. Owner: the peer. Bound: `limit` entries. End: each entry's answer, its caller's loss of
 /// interest, or the connection's end, which disconnects every channel.

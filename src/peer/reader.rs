@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::value::RawValue;
 
 use super::call::NotServed;
+use super::pending::NoResult;
 use super::serve::{busy, with_buffer};
 use super::{Call, Ground, Request, Shared};
 use crate::json::{FromJson, Json, Members};
@@ -30,6 +31,12 @@ const DENSE_GAP: Duration = Duration::from_millis(1);
 
 /// ... once there have been so many in a row.
 const DENSE_RUN: u32 = 16;
+
+/// A gap longer than this ends it. One in between, such as the operating system makes by running somebody else, ...
+const SPARSE_GAP: Duration = Duration::from_millis(10);
+
+/// ... halves what has been counted, up to here.
+const MAX_RUN: u32 = 4 * DENSE_RUN;
 
 /// A longer frame goes to a worker: taking it apart is not short.
 const SHORT_FRAME_BYTES: usize = 64 * 1024;
@@ -77,8 +84,9 @@ impl Reading {
         locked(&self.threads).contains(&thread::current().id())
     }
 
-    /// Wakes a stand-by so that it ends, and waits a while for these threads, except a stuck reader.
-    pub(super) fn dismiss(&self, grace: Duration) {
+    /// Wakes a stand-by so that it ends, and waits a while for these threads, except a stuck reader: how many still run a
+    /// call that was thought to be short.
+    pub(super) fn dismiss(&self, grace: Duration) -> usize {
         self.is_over.store(true, Ordering::SeqCst);
         self.wake_stand_by();
         let deadline = Deadline::after(Some(grace));
@@ -88,6 +96,7 @@ impl Reading {
             let left = deadline.remaining().unwrap_or_default();
             threads = self.ended.wait_timeout(threads, left).unwrap_or_else(PoisonError::into_inner).0;
         }
+        threads.iter().filter(|id| **id != thread::current().id()).count().saturating_sub(stuck)
     }
 
     /// Whether a read is still blocked after `grace`.
@@ -408,7 +417,7 @@ impl Shared {
     pub(super) fn hear(&self, incoming: Incoming<'_>) {
         match incoming {
             Incoming::Response { id: Some(id), result } => {
-                if !self.pending.complete(&id, result.map(Json::from_raw)) {
+                if !self.pending.complete(&id, result.map(Json::from_raw).map_err(NoResult::Error)) {
                     log::debug!("ignored a response to {id}: nobody waits for it");
                 }
             }
@@ -449,6 +458,9 @@ impl Shared {
     }
 
     pub(super) fn refuse(&self, frame: &[u8], bad: &BadFrame) {
+        if self.hear_garbled(frame, bad) {
+            return;
+        }
         if let Some(error) = self.role.bad_frame(frame, bad) {
             self.answer(bad.id.as_ref().filter(|id| !self.in_flight.is_open(id)), &error);
         }
@@ -464,7 +476,7 @@ struct Density {
 impl Default for Density {
     /// Dense until the first gap shows otherwise: most connections begin with a burst.
     fn default() -> Self {
-        Self { last: None, run: DENSE_RUN }
+        Self { last: None, run: MAX_RUN }
     }
 }
 
@@ -473,7 +485,11 @@ impl Density {
     fn another(&mut self) -> bool {
         let now = Instant::now();
         let gap = self.last.replace(now).map_or(Duration::ZERO, |last| now - last);
-        self.run = if gap < DENSE_GAP { (self.run + 1).min(DENSE_RUN) } else { 0 };
+        self.run = match gap {
+            gap if gap < DENSE_GAP => (self.run + 1).min(MAX_RUN),
+            gap if gap < SPARSE_GAP => self.run / 2,
+            _ => 0,
+        };
         self.is_dense()
     }
 

@@ -96,7 +96,9 @@ impl Shared {
         let (shared, at_work) = (Arc::clone(self), Arc::clone(&call));
         let accepted = self.pool.execute(move |worker| {
             with_buffer(|answer| {
-                let served = serve(&shared, &at_work, answer);
+                // What was given up while it waited for a thread is not begun.
+                let is_wanted = !at_work.cancel.is_cancelled();
+                let served = is_wanted.then(|| serve(&shared, &at_work, answer)).flatten();
                 worker.is_finishing();
                 if served == Some(true) {
                     shared.sent(shared.outbox.send(answer));

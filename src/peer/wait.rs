@@ -98,11 +98,54 @@ pub(crate) fn wait(
                 return Waited::Cancelled(reason.to_owned());
             },
             recv(timeout) -> _ => {
-                if deadline.has_passed() {
+                // Whatever came in time counts, also if a slow callback kept us from looking and `select!` chose the clock.
+                let has_come = !waiting.answer.is_empty()
+                    || patient.resets && !total.has_passed() && !progress.is_empty();
+                if !deadline.has_passed() {
+                    look();
+                } else if !has_come {
                     return Waited::TimedOut(start.elapsed());
                 }
-                look();
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use crossbeam_channel::bounded;
+
+    use super::*;
+
+    #[test]
+    fn what_has_come_counts_however_late_the_caller_looks() {
+        let start = Instant::now().checked_sub(Duration::from_secs(1)).expect("a clock that runs");
+        let [brief, long] = [Duration::from_millis(1), Duration::from_secs(60)].map(Some);
+        let token = CancelToken::new();
+        // The channels and the clock are ready at once, and `select!` takes any of them.
+        for _ in 0..50 {
+            let (answer_tx, answer) = bounded(1);
+            let (progress_tx, progress) = bounded(1);
+            let waiting = Waiting { id: 1, answer, progress };
+            progress_tx.send(Json::null()).expect("room");
+            let sent = std::cell::Cell::new(false);
+            // Progress that is here starts the time anew; then the answer comes.
+            let mut report = |_: &Json| {
+                if !sent.replace(true) {
+                    answer_tx.send(Ok(Json::null())).expect("room");
+                }
+            };
+            let patient = Patient { each: brief, total: long, resets: true };
+            let waited = wait(&waiting, start, patient, Some(&token), Some(&mut report), &|| {});
+            assert!(matches!(waited, Waited::Answer(Ok(_))), "{waited:?}");
+            assert!(sent.get());
+            // Beyond the total nothing new is waited for.
+            progress_tx.send(Json::null()).expect("room");
+            let patient = Patient { each: brief, total: brief, resets: true };
+            let waited = wait(&waiting, start, patient, Some(&token), None, &|| {});
+            assert!(matches!(waited, Waited::TimedOut(_)), "{waited:?}");
         }
     }
 }

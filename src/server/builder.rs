@@ -1,6 +1,7 @@
 //! [`ServerBuilder`] and what it sets.
 
 use std::fmt;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -179,8 +180,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Runs `hook` once, on the thread that serves, when the first serving ends, in whatever way. A panic in it goes to
-    /// the log.
+    /// Runs `hook` once when the serving ends, in whatever way, on the thread that serves: with several connections, as
+    /// soon as none is left. A panic in it goes to the log.
     #[must_use]
     pub fn on_end(mut self, hook: impl FnOnce() + Send + 'static) -> Self {
         self.cleanup = Some(Box::new(hook));
@@ -212,6 +213,7 @@ impl ServerBuilder {
             config,
             paces: Paces::default(),
             stop: CancelToken::new(),
+            servings: AtomicUsize::new(0),
             cleanup: Mutex::new(self.cleanup),
         })))
     }

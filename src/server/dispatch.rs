@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::Inner;
 use super::connection::Connection;
 use crate::context::{Context, LegacyClient};
-use crate::era::{Lower, RequestMeta, lowered, negotiate, resolve, unsupported_version};
+use crate::era::{Lower, RequestMeta, lowered, negotiate, no_handshake, resolve, unsupported_version};
 use crate::json::Members;
 use crate::jsonrpc::{ErrorObject, write_json};
 use crate::method::{Direction, Method};
@@ -24,7 +24,7 @@ use crate::tool::{Arguments, ToolError};
 struct Asked<'a> {
     method: Method,
     is_modern: bool,
-    meta: RequestMeta,
+    meta: RequestMeta<'a>,
     version: ProtocolVersion,
     legacy: Option<Arc<LegacyClient>>,
     members: Members<'a>,
@@ -66,7 +66,7 @@ impl Inner {
             // without Legacy revisions SHOULD name what it supports)
             let requested = members.lenient("protocolVersion");
             let requested = requested.unwrap_or_else(|| ProtocolVersion::Unknown("none".to_owned()));
-            return Err(unsupported_version(&requested, offered));
+            return Err(no_handshake(&requested, offered));
         }
         // A client that looks for an old server may probe without metadata: what it gets tells it how to go on.
         let is_bare_probe =
@@ -76,7 +76,7 @@ impl Inner {
         let method = method.filter(|method| method.is_request()).ok_or_else(unknown)?;
         let legacy = if meta.modern.is_some() { None } else { connection.legacy() };
         let version = match (&meta.modern, &legacy) {
-            (Some(modern), _) => modern.version.clone(),
+            (Some(version), _) => version.clone(),
             (None, Some(client)) => client.version.clone(),
             (None, None) if is_bare_probe => offered.latest().clone(),
             (None, None) if method == Method::Initialize => ProtocolVersion::LATEST_LEGACY,
@@ -194,8 +194,8 @@ impl Inner {
         }
         let arguments =
             asked.members.take("arguments").map_or_else(|| Ok(Arguments::empty()), Arguments::from_raw);
-        let result = arguments.and_then(|arguments| {
-            let cx = Context::new(outlet, call, std::mem::take(&mut asked.meta), asked.legacy.clone());
+        let result = arguments.map_err(|e| e.of_tool(&name)).and_then(|arguments| {
+            let cx = Context::new(outlet, call, &asked.meta, asked.legacy.clone());
             let start = Instant::now();
             let result = execute_caught(&*tool, arguments, &cx);
             if let Some(pace) = &pace {

@@ -14,6 +14,7 @@ mod pace;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use builder::Config;
@@ -54,7 +55,9 @@ pub(crate) struct Inner {
     config: Config,
     paces: Paces,
     stop: CancelToken,
-    /// Run once, at the end of the first serving.
+    /// Connections that are being served.
+    servings: AtomicUsize,
+    /// Run once, when the last of them ends.
     cleanup: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
@@ -82,7 +85,7 @@ impl Server {
     /// # Errors
     /// When the transport cannot be opened or a thread cannot be started.
     pub fn serve(&self, transport: impl Transport) -> Result<CloseReport> {
-        let _cleanup = Cleanup(&self.0);
+        let _cleanup = Cleanup::new(&self.0);
         let config = &self.0.config;
         let options = OpenOptions { max_frame_bytes: config.limits.frame_bytes };
         let cannot = |context: &str| {
@@ -100,16 +103,21 @@ impl Server {
         let peer = Peer::start(opened, role, &setup).map_err(cannot("cannot start a thread"))?;
         // Until the connection is over: dropping the listener ends it.
         let _listener = connection.announce_changes(&peer, seen);
-        let ended = peer.ended();
-        let stopped = self.0.stop.receiver();
+        let (ended, stopped, broken) = (peer.ended(), self.0.stop.receiver(), peer.broken());
         select! {
             recv(ended) -> _ => {}
             recv(stopped) -> _ => {}
+            // Whatever is still asked for would be done for nobody.
+            recv(broken) -> _ => log::debug!("answers cannot be written any more"),
         }
         if !peer.drain(Deadline::after(Some(config.grace))) {
             log::warn!("requests are left unfinished after the grace of {:?}", config.grace);
         }
-        Ok(peer.close("the server is ending", &END_PATIENCE))
+        let report = peer.close("the server is ending", &END_PATIENCE);
+        if !report.flushed {
+            log::error!("answers were lost: the client does not read, or its end is gone");
+        }
+        Ok(report)
     }
 
     /// Serves one message and returns its response, on an implicit connection that is the same for all messages given here:
@@ -178,11 +186,21 @@ impl ServerHandle {
     }
 }
 
-/// Runs the cleanup hook on every way out, panics included.
+/// Runs the cleanup hook on every way out, panics included, once nothing is served any more.
 struct Cleanup<'a>(&'a Inner);
+
+impl<'a> Cleanup<'a> {
+    fn new(server: &'a Inner) -> Self {
+        server.servings.fetch_add(1, Ordering::SeqCst);
+        Self(server)
+    }
+}
 
 impl Drop for Cleanup<'_> {
     fn drop(&mut self) {
+        if self.0.servings.fetch_sub(1, Ordering::SeqCst) > 1 {
+            return; // what the hook ends is still used by another connection
+        }
         let hook = lock(&self.0.cleanup).take();
         if let Some(hook) = hook {
             if catch_unwind(AssertUnwindSafe(hook)).is_err() {

@@ -32,8 +32,13 @@ impl Pace {
     /// Takes the place on the reading thread, if the tool is not known to take long and the place is free.
     pub(super) fn enter_reader(&self) -> bool {
         let mean = self.mean.load(Ordering::Relaxed);
-        let is_short = mean == UNKNOWN || u128::from(mean) < SHORT.as_nanos();
-        if !is_short || self.on_readers.load(Ordering::Relaxed) >= MAX_ON_READERS {
+        let room = match mean {
+            // A first call that is still running has cost a reading thread already: the next does not try the same.
+            UNKNOWN => 1,
+            mean if u128::from(mean) < SHORT.as_nanos() => MAX_ON_READERS,
+            _ => 0,
+        };
+        if self.on_readers.load(Ordering::Relaxed) >= room {
             return false;
         }
         self.on_readers.fetch_add(1, Ordering::Relaxed);

@@ -93,12 +93,12 @@ fn giving_up_tells_the_server_once() {
     let (client, mut server) = settled(true);
     let start = |options: &CallOptions| client.start_call("slow", (), options).expect("sent");
     let token = CancelToken::new();
-    token.cancel("user pressed stop");
     let drops = || drop(start(&CallOptions::default()));
     let cancels = || start(&CallOptions::default()).cancel("changed my mind");
     let fires = || {
-        let waited = start(&CallOptions::default().with_cancel(&token)).wait();
-        assert_eq!(waited.expect_err("cancelled").to_string(), "cancelled: user pressed stop");
+        let call = start(&CallOptions::default().with_cancel(&token));
+        token.cancel("user pressed stop");
+        assert_eq!(call.wait().expect_err("cancelled").to_string(), "cancelled: user pressed stop");
     };
     let ways: [(&dyn Fn(), &str); 3] =
         [(&drops, "abandoned"), (&cancels, "changed my mind"), (&fires, "user pressed stop")];
@@ -109,6 +109,9 @@ fn giving_up_tells_the_server_once() {
             server.expect_notification("notifications/cancelled").params.expect("params").to_value();
         assert_eq!(cancelled, json!({"requestId": request.id, "reason": reason}));
     }
+    // A call that was given up before it was made is not made.
+    let given_up = client.start_call("slow", (), &CallOptions::default().with_cancel(&token));
+    assert_eq!(given_up.expect_err("cancelled").to_string(), "cancelled: user pressed stop");
     drop(client);
     server.expect_end();
 }

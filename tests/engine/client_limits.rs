@@ -157,6 +157,11 @@ fn lists_are_read_page_by_page() {
     let looping = [page(&["a"], json!("p2")), page(&["b"], json!("p3")), page(&["c"], json!("p2"))];
     assert!(matches!(list(&looping), Err(Error::Protocol(_))));
     assert!(matches!(list(&[json!({"tools": 5})]), Err(Error::Protocol(_))));
+    let twice = [page(&["a", "b", "a"], json!("p2")), page(&["b", "c"], Value::Null)];
+    assert_eq!(list(&twice).expect("listed"), (["a", "b", "c"].map(String::from).to_vec(), 2));
+    for partial in [json!({"tools": [], "resultType": "part"}), json!({"resultType": "input_required"})] {
+        assert!(matches!(list(&[partial]), Err(Error::Unsupported(_))));
+    }
 }
 
 #[test]
@@ -275,4 +280,37 @@ fn a_peer_that_does_not_read_costs_the_caller_its_timeout_and_no_more() {
     server.close();
     let report = client.close().expect("closed");
     assert!(!report.flushed, "{report:?}");
+}
+
+#[test]
+fn an_answer_that_cannot_be_read_ends_its_call_at_once() {
+    let (client, mut server) = settled(false);
+    for garbled in [
+        r#""result":{"content":[],"structuredContent":{"mean":NaN}}}"#,
+        "\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"a\tb\"}]}}",
+        r#""result":{"content":["#,
+        r#""result":{}} and more"#,
+        r#""error":null}"#,
+    ] {
+        let (noise, call) = (client.noise(), client.start_call("t", (), &CallOptions::default()));
+        let id = server.expect_request("tools/call").id;
+        server.send_raw(format!(r#"{{"jsonrpc":"2.0","id":{id},{garbled}"#));
+        let error = call.expect("sent").wait().expect_err("no result");
+        assert!(matches!(error, Error::Protocol(_)), "{error}");
+        assert!(error.to_string().contains("the answer to tools/call cannot be read"), "{error}");
+        heard(&mut server);
+        assert_eq!(client.noise(), noise + 1);
+    }
+    // What is not UTF-8 costs a character.
+    let call = client.start_call("t", (), &CallOptions::default()).expect("sent");
+    let id = server.expect_request("tools/call").id;
+    let head = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":"caf"#);
+    server.send_raw([head.as_bytes(), b"\xe9\"}]}}"].concat());
+    assert_eq!(call.wait().expect("a result").text_content(), "caf\u{fffd}");
+    // A line of a log is none, whatever numbers are in it.
+    let call = client.start_call("t", (), &CallOptions::default()).expect("sent");
+    let id = server.expect_request("tools/call").id;
+    server.send_raw(format!(r#"{{"id":{id},"level":"info","result":NaN}}"#));
+    server.respond(&id, text("fine"));
+    assert_eq!(call.wait().expect("a result").text_content(), "fine");
 }

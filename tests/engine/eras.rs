@@ -118,10 +118,14 @@ fn the_handshake_settles_on_what_both_speak() {
     let server =
         Server::builder("s", "1").versions([ProtocolVersion::V2026_07_28]).build().expect("a server");
     let mut client = ScriptedPeer::for_server(&server).with_deadline(LONG);
-    client.request(1, "initialize", json!({"protocolVersion": "2025-11-25"}));
-    let error = client.expect_error(RequestId::from(1));
-    assert_eq!(error.code, -32022);
-    assert_eq!(error.data.expect("data").to_value()["supported"], json!(["2026-07-28"]));
+    for asked in ["2025-11-25", "2026-07-28"] {
+        client.request(1, "initialize", json!({"protocolVersion": asked}));
+        let error = client.expect_error(RequestId::from(1));
+        assert_eq!(error.code, -32022);
+        assert!(error.message.ends_with("initialize request, supported: 2026-07-28"), "{error}");
+        let data = error.data.expect("data").to_value();
+        assert_eq!(data, json!({"supported": ["2026-07-28"], "requested": asked}));
+    }
 }
 
 #[test]
@@ -194,4 +198,23 @@ fn a_batch_is_answered_by_a_batch() {
     expect_nothing(&mut client);
     gate.release();
     assert_eq!(answers(&mut client), [(json!(2), json!("{}"))]);
+}
+
+#[test]
+fn a_batch_harms_no_open_call_and_is_bounded() {
+    let (mut client, gate, _) = server();
+    initialize(&mut client, "2025-03-26");
+    client.request(7, "tools/call", json!({"name": "hold"}));
+    gate.entered();
+    let again = json!({"jsonrpc": "2.0", "id": 7, "method": "initialize"});
+    let bad = json!({"jsonrpc": "2.0", "id": 7, "method": 5});
+    client.send_raw(json!([again, bad]).to_string());
+    assert_eq!(answers(&mut client), [(Value::Null, json!(-32600)), (Value::Null, json!(-32600))]);
+    gate.release();
+    client.expect_result(7);
+    // Every "5" would get an error of a hundred bytes.
+    client.send_raw(format!("[{}5]", "5,".repeat(10_000)));
+    let error = client.expect_error(None);
+    assert_eq!(error.code, -32600);
+    assert!(error.message.starts_with("a batch has at most 4096 messages"), "{error}");
 }

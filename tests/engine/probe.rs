@@ -115,6 +115,7 @@ fn every_answer_to_the_probe_leads_somewhere() {
     let some = vec![ProtocolVersion::V2024_11_05, ProtocolVersion::V2025_03_26, ProtocolVersion::V2026_07_28];
     let supported = |versions: Value| json!({"supported": versions, "requested": "2026-07-28"});
     let bare = json!({"supportedVersions": ["2026-07-28"]});
+    let partial = json!({"supportedVersions": ["2026-07-28"], "resultType": "part"});
     let newest = || Initialize("2025-11-25");
     for (offered, answers, want) in [
         // What a Modern server says.
@@ -122,6 +123,7 @@ fn every_answer_to_the_probe_leads_somewhere() {
         (&all, vec![Result(discovered(&["2099-01-01", "2026-07-28", "2025-11-25"]))], Modern),
         (&modern, vec![Result(discovered(&["2026-07-28"]))], Modern),
         (&all, vec![Result(bare)], Modern),
+        (&all, vec![Result(partial)], newest()),
         // It speaks, and nothing Modern in common.
         (&all, vec![Result(discovered(&["2025-06-18"]))], newest()),
         (&some, vec![Result(discovered(&["2025-03-26"]))], Initialize("2025-03-26")),

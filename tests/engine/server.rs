@@ -160,6 +160,31 @@ fn answers_come_as_calls_finish() {
     client.expect_result(1);
 }
 
+/// A request that comes alone, while the stand-by still watches the dense ones before it, changes nothing for those after
+/// it: the first call of a tool runs on the reading thread, and a ping behind it is answered.
+#[test]
+fn a_held_call_holds_up_no_ping_when_traffic_stops_and_goes() {
+    for _ in 0..10 {
+        let (mut client, gate, _) = server();
+        for id in 0..200 {
+            client.request(id, "tools/call", modern(json!({"name": "echo"})));
+            client.expect_result(id);
+            if id % 40 == 39 {
+                std::thread::sleep(std::time::Duration::from_millis(3));
+                expect_nothing(&mut client);
+            }
+        }
+        for id in 200..240 {
+            client.request(id, "tools/call", modern(json!({"name": "echo"})));
+            client.expect_result(id);
+        }
+        client.request("held", "tools/call", modern(json!({"name": "hold"})));
+        expect_nothing(&mut client);
+        gate.release();
+        client.expect_result("held");
+    }
+}
+
 #[test]
 fn a_panic_is_the_error_of_its_call() {
     let (mut client, ..) = server();

@@ -20,6 +20,7 @@ pub(crate) fn tools() -> ToolRegistry {
     add(tool! {
         /// Waits until it is cancelled
         fn wait(cx: &Context, ms: u64 = 60_000) -> String {
+            cx.progress(1.0, None, "begun");
             if cx.cancel_token().wait_timeout(Duration::from_millis(ms)) {
                 CANCELLED.fetch_add(1, Ordering::SeqCst);
                 return cx.cancel_token().reason().unwrap_or("no reason").to_owned();
@@ -27,6 +28,15 @@ pub(crate) fn tools() -> ToolRegistry {
             "waited".to_owned()
         }
     });
+    let gate = CancelToken::new();
+    let waits = gate.clone();
+    add(tool! { fn gate() -> &'static str {
+        if waits.wait_timeout(Duration::from_secs(60)) { "opened" } else { "forgotten" }
+    } });
+    add(tool! { fn open_gate() -> &'static str {
+        gate.cancel("opened");
+        "done"
+    } });
     // Does not look at its token.
     add(tool! { fn stubborn(ms: u64) -> String {
         let _ = CancelToken::new().wait_timeout(Duration::from_millis(ms));
@@ -42,6 +52,10 @@ pub(crate) fn tools() -> ToolRegistry {
     add(tool! { fn cancelled() -> u32 { CANCELLED.load(Ordering::SeqCst) } });
     add(tool! { fn runs() -> u32 { RUNS.load(Ordering::SeqCst) } });
     add(tool! { fn run() -> u32 { RUNS.fetch_add(1, Ordering::SeqCst) + 1 } });
+    add(tool! { fn run_slowly() -> u32 {
+        let _ = CancelToken::new().wait_timeout(Duration::from_millis(50));
+        RUNS.fetch_add(1, Ordering::SeqCst) + 1
+    } });
     add(tool! { fn big(bytes: usize) -> String { "z".repeat(bytes) } });
     add(tool! { fn boom(text: String) -> String { panic!("{text}") } });
     // Poisons its own lock; the next call enters it all the same.

@@ -1,2 +1,0 @@
-//! Latency and throughput beside the physical floor.
-fn main() {}
