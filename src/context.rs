@@ -129,21 +129,26 @@ impl Context {
     ) {
         let inner = &self.0;
         let (Some(token), Some((outlet, call))) = (&inner.progress_token, &inner.served) else { return };
-        {
-            // spec: 2026-07-28 basic/patterns/progress (the value MUST increase)
-            let mut last = lock(&inner.progress);
-            if !(done > *last && done.is_finite()) {
-                log::debug!("dropped progress {done}: it was {last} before");
-                return;
-            }
-            *last = done;
+        if !done.is_finite() {
+            log::debug!("dropped progress {done}: it is no number");
+            return;
         }
         let mut params = ProgressParams::new(token.clone(), done);
         params.total = total.into().filter(|total| total.is_finite());
         params.message = message.into().map(str::to_owned);
         params.lower(&inner.version);
         let params = serde_json::to_string(&params).expect("wire types serialize");
-        outlet.notify(call, "notifications/progress", &params);
+        // spec: 2026-07-28 basic/patterns/progress#progress-flow (the value MUST increase)
+        // Asked when the frame takes its place among the others: a handler's threads may report at the same time.
+        let is_due = || {
+            let mut last = lock(&inner.progress);
+            let is_due = done > *last;
+            if is_due {
+                *last = done;
+            }
+            is_due
+        };
+        outlet.notify(call, "notifications/progress", &params, &is_due);
     }
 
     /// Whether the caller asked for progress.

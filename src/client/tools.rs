@@ -12,7 +12,7 @@ use crate::protocol::tool::{RejectedTool, ToolDefinition, ToolPage};
 /// More pages than this are no list but a loop.
 const MAX_PAGES: usize = 1000;
 
-/// More tools than this are refused.
+/// More tools than this, malformed ones included, are refused.
 const MAX_TOOLS: usize = 100_000;
 
 /// The tools of a server.
@@ -42,7 +42,7 @@ pub(super) fn list(session: &Arc<Session>) -> Result<ToolList> {
         }
         list.tools.extend(page.tools);
         list.rejected.extend(page.rejected);
-        if list.tools.len() > MAX_TOOLS {
+        if list.tools.len() + list.rejected.len() > MAX_TOOLS {
             return Err(Error::Protocol(format!("the server lists more than {MAX_TOOLS} tools")));
         }
         // spec: 2026-07-28 server/utilities/pagination#implementation-guidelines (an empty cursor is one, too)

@@ -89,9 +89,9 @@ pub(crate) enum Served {
 
 /// Where what belongs to a call goes before its answer: the shared writer of a connection, or nowhere.
 pub(crate) trait Outlet: Send + Sync {
-    /// Sends a notification while `call` is open, so that it precedes the answer and nothing follows that. May be
-    /// dropped when the peer does not read.
-    fn notify(&self, call: &Call, method: &str, params: &str);
+    /// Sends a notification while `call` is open, so that it precedes the answer and nothing follows that, and if it
+    /// `is_due` when its turn has come. May be dropped when the peer does not read.
+    fn notify(&self, call: &Call, method: &str, params: &str, is_due: &dyn Fn() -> bool);
 }
 
 /// The server or the client behind a connection.

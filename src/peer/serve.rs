@@ -133,15 +133,16 @@ impl Shared {
 }
 
 impl Outlet for Shared {
-    fn notify(&self, call: &Call, method: &str, params: &str) {
+    fn notify(&self, call: &Call, method: &str, params: &str, is_due: &dyn Fn() -> bool) {
         let pushed = with_buffer(|frame| {
             write_call(frame, None, method, Some(params));
             frame.push(b'\n');
-            call.while_open(|| self.outbox.push(frame))
+            call.while_open(|| is_due().then(|| self.outbox.push(frame)))
         });
         match pushed {
-            Some(Ok(())) => self.outbox.flush(),
-            Some(Err(reason)) => log::debug!("dropped {method} of request {}: {reason:?}", call.id),
+            Some(Some(Ok(()))) => self.outbox.flush(),
+            Some(Some(Err(reason))) => log::debug!("dropped {method} of request {}: {reason:?}", call.id),
+            Some(None) => log::debug!("dropped {method} of request {}: it was overtaken", call.id),
             None => log::debug!("dropped {method} of request {}: it has ended", call.id),
         }
     }

@@ -96,7 +96,7 @@ impl Connection {
 struct Nowhere;
 
 impl Outlet for Nowhere {
-    fn notify(&self, call: &Call, method: &str, _params: &str) {
+    fn notify(&self, call: &Call, method: &str, _params: &str, _is_due: &dyn Fn() -> bool) {
         log::debug!("dropped {method} of request {}: there is no outlet", call.id);
     }
 }

@@ -1,5 +1,7 @@
 //! A scripted client against a server: answers, ids, cancelling, progress.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use serde_json::{Value, json};
 use tinymcp::RequestId;
 
@@ -117,6 +119,32 @@ fn progress_rises_precedes_the_answer_and_ends_with_it() {
         client.request(3, "tools/call", modern(json!({"name": "steps", "_meta": meta})));
         client.expect_result(3);
     }
+}
+
+#[test]
+fn progress_rises_whichever_thread_of_a_handler_reports_it() {
+    const LAST: u32 = 2000;
+    let (mut client, gate, _) = server();
+    client.request(1, "tools/call", modern(json!({"name": "hold", "_meta": {"progressToken": 1}})));
+    let cx = gate.entered();
+    let reported = AtomicU32::new(0);
+    let mut seen = Vec::new();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while let done @ ..LAST = reported.fetch_add(1, Ordering::SeqCst) {
+                    cx.progress(f64::from(done + 1), None, None);
+                }
+            });
+        }
+        while seen.last() != Some(&f64::from(LAST)) {
+            let params = client.expect_notification("notifications/progress").params.expect("params");
+            seen.push(params.to_value()["progress"].as_f64().expect("a number"));
+        }
+    });
+    assert!(seen.is_sorted_by(|a, b| a < b), "{seen:?}");
+    gate.release();
+    client.expect_result(1);
 }
 
 #[test]
