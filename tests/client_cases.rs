@@ -174,9 +174,7 @@ fn one_malformed_tool_hides_no_other() {
 
 #[test]
 fn pages_are_followed_to_their_end_and_loops_are_errors() {
-    // All four pages list the same tool.
-    let list = client("three_pages").list_tools().expect("lists");
-    assert_eq!((list.tools.len(), list.rejected.len()), (1, 3));
+    assert_eq!(client("three_pages").list_tools().expect("lists").tools.len(), 4);
     for (mode, word) in [
         ("cursor_loop", "same"),
         ("cursor_pair", "odd"),
