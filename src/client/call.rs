@@ -228,6 +228,9 @@ impl Open {
         let look = || peer.look_after();
         let cancel = self.options.cancel.as_ref();
         let waited = wait(&self.waiting, self.start, patient, cancel, on_progress, &look);
+        if matches!(waited, Waited::Answer(_)) {
+            peer.give_back(&self.waiting);
+        }
         match waited {
             Waited::Answer(Ok(result)) => Ok(result),
             Waited::Answer(Err(NoResult::Error(error))) => Err(Error::Peer(error)),

@@ -259,6 +259,11 @@ impl Peer {
         }
     }
 
+    /// The answer of `waiting` has been received.
+    pub(crate) fn give_back(&self, waiting: &Waiting) {
+        self.0.pending.give_back(waiting);
+    }
+
     /// Stops waiting for `id`; `true` if its answer had not come.
     pub(crate) fn forget(&self, id: i64) -> bool {
         self.0.pending.forget(id)

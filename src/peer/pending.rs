@@ -24,19 +24,32 @@ pub(crate) enum NoResult {
     Garbled(String),
 }
 
+/// The channel of one call's answer; `None` is the end of the connection.
+type Lane = (Sender<Option<Answer>>, Receiver<Option<Answer>>);
+
+/// So many lanes are kept for later calls. Making a lane takes longer than everything else that is done for a call here.
+const SPARE_LANES: usize = 64;
+
 /// Who waits for which id. Owner: the peer. Bound: `limit` entries. End: each entry's answer, its caller's loss of
-/// interest, or the connection's end, which disconnects every channel.
+/// interest, or the connection's end, which is told to everybody who waits.
 #[derive(Debug)]
 pub(crate) struct Pending {
     next: AtomicI64,
     limit: usize,
     /// `None` after the end of the connection.
-    slots: Mutex<Option<HashMap<i64, Slot>>>,
+    open: Mutex<Option<Open>>,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    slots: HashMap<i64, Slot>,
+    /// Empty lanes, at most [`SPARE_LANES`].
+    spare: Vec<Lane>,
 }
 
 #[derive(Debug)]
 struct Slot {
-    answer: Sender<Answer>,
+    answer: Sender<Option<Answer>>,
     progress: Option<Sender<Json>>,
 }
 
@@ -44,9 +57,16 @@ struct Slot {
 #[derive(Debug)]
 pub(crate) struct Waiting {
     pub(crate) id: i64,
-    pub(crate) answer: Receiver<Answer>,
+    lane: Lane,
     /// Never ready if no progress was asked for.
     pub(crate) progress: Receiver<Json>,
+}
+
+impl Waiting {
+    /// Where the one answer comes.
+    pub(crate) fn answer(&self) -> &Receiver<Option<Answer>> {
+        &self.lane.1
+    }
 }
 
 /// Why no slot was given.
@@ -58,7 +78,7 @@ pub(crate) enum NoSlot {
 
 impl Pending {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { next: AtomicI64::new(1), limit, slots: Mutex::new(Some(HashMap::new())) }
+        Self { next: AtomicI64::new(1), limit, open: Mutex::new(Some(Open::default())) }
     }
 
     /// Takes the next id, which is also the token of its progress, and a slot for its answer.
@@ -67,36 +87,43 @@ impl Pending {
     /// out twice)
     pub(crate) fn register(&self, wants_progress: bool) -> Result<Waiting, NoSlot> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let (answer_tx, answer) = bounded(1);
         let (progress_tx, progress) = if wants_progress {
             let (tx, rx) = bounded(PROGRESS);
             (Some(tx), rx)
         } else {
             (None, crossbeam_channel::never())
         };
-        let mut slots = lock(&self.slots);
-        let slots = slots.as_mut().ok_or(NoSlot::Closed)?;
-        if slots.len() >= self.limit {
+        let mut open = lock(&self.open);
+        let open = open.as_mut().ok_or(NoSlot::Closed)?;
+        if open.slots.len() >= self.limit {
             return Err(NoSlot::Full(self.limit));
         }
-        slots.insert(id, Slot { answer: answer_tx, progress: progress_tx });
-        Ok(Waiting { id, answer, progress })
+        let lane = open.spare.pop().unwrap_or_else(|| bounded(1));
+        open.slots.insert(id, Slot { answer: lane.0.clone(), progress: progress_tx });
+        Ok(Waiting { id, lane, progress })
+    }
+
+    /// The answer of `waiting` has been received: its lane is empty, and nobody sends on it any more.
+    pub(crate) fn give_back(&self, waiting: &Waiting) {
+        if let Some(open) = lock(&self.open).as_mut().filter(|open| open.spare.len() < SPARE_LANES) {
+            open.spare.push(waiting.lane.clone());
+        }
     }
 
     /// Delivers an answer. `false`: nobody waits for this id (any more).
     pub(crate) fn complete(&self, id: &RequestId, answer: Answer) -> bool {
         let Some(number) = own_id(id) else { return false };
-        let slot = lock(&self.slots).as_mut().and_then(|slots| slots.remove(&number));
+        let slot = lock(&self.open).as_mut().and_then(|open| open.slots.remove(&number));
         // The one place of the channel is free: a slot is completed once.
-        slot.is_some_and(|slot| slot.answer.send(answer).is_ok())
+        slot.is_some_and(|slot| slot.answer.send(Some(answer)).is_ok())
     }
 
     /// Delivers progress; the token of a request is its id. `false`: nobody asked.
     pub(crate) fn progress(&self, token: &RequestId, params: Json) -> bool {
         let Some(number) = own_id(token) else { return false };
-        let sender = lock(&self.slots)
+        let sender = lock(&self.open)
             .as_ref()
-            .and_then(|slots| slots.get(&number))
+            .and_then(|open| open.slots.get(&number))
             .and_then(|slot| slot.progress.clone());
         match sender.map(|sender| sender.try_send(params)) {
             Some(Err(TrySendError::Full(_))) => {
@@ -110,13 +137,16 @@ impl Pending {
 
     /// Forgets a request; `true` if it was still waiting.
     pub(crate) fn forget(&self, id: i64) -> bool {
-        lock(&self.slots).as_mut().is_some_and(|slots| slots.remove(&id).is_some())
+        lock(&self.open).as_mut().is_some_and(|open| open.slots.remove(&id).is_some())
     }
 
-    /// Disconnects everybody who waits, and everybody who would.
+    /// Tells everybody who waits, and refuses everybody who would.
     pub(crate) fn close(&self) {
-        let slots = lock(&self.slots).take();
-        drop(slots);
+        let Some(open) = lock(&self.open).take() else { return };
+        for slot in open.slots.into_values() {
+            // The one place is free. A caller who lost interest has dropped the other end.
+            let _ = slot.answer.try_send(None);
+        }
     }
 }
 

@@ -48,15 +48,18 @@ pub(crate) fn wait(
 ) -> Waited {
     let total = Deadline::of(start, patient.total);
     let mut deadline = Deadline::of(start, patient.each).earlier(total);
-    let closed_or = |answer: Result<Answer, _>| answer.map_or(Waited::Closed, Waited::Answer);
+    let closed_or = |answer: Result<Option<Answer>, ()>| match answer {
+        Ok(Some(answer)) => Waited::Answer(answer),
+        Ok(None) | Err(()) => Waited::Closed,
+    };
     if cancel.is_none() && on_progress.is_none() && !patient.resets {
         // Asking for the time is not free: most answers come before the first look.
         let mut next_look = Deadline::of(start, Some(LOOK));
         loop {
             let Some(at) = deadline.earlier(next_look).instant() else {
-                return closed_or(waiting.answer.recv().map_err(drop));
+                return closed_or(waiting.answer().recv().map_err(drop));
             };
-            match waiting.answer.recv_deadline(at) {
+            match waiting.answer().recv_deadline(at) {
                 Err(RecvTimeoutError::Timeout) if deadline.has_passed() => {
                     return Waited::TimedOut(start.elapsed());
                 }
@@ -86,7 +89,7 @@ pub(crate) fn wait(
                 // The request is answered, or the connection has ended: the other channel says which.
                 Err(_) => progress = never(),
             },
-            recv(waiting.answer) -> answer => {
+            recv(waiting.answer()) -> answer => {
                 // Progress precedes its answer: what is here was sent before it.
                 while let (Some(on_progress), Ok(report)) = (on_progress.as_mut(), waiting.progress.try_recv()) {
                     on_progress(&report);
@@ -99,7 +102,7 @@ pub(crate) fn wait(
             },
             recv(timeout) -> _ => {
                 // Whatever came in time counts, also if a slow callback kept us from looking and `select!` chose the clock.
-                let has_come = !waiting.answer.is_empty()
+                let has_come = !waiting.answer().is_empty()
                     || patient.resets && !total.has_passed() && !progress.is_empty();
                 if !deadline.has_passed() {
                     look();
@@ -115,8 +118,7 @@ pub(crate) fn wait(
 mod tests {
     use std::time::Instant;
 
-    use crossbeam_channel::bounded;
-
+    use super::super::pending::Pending;
     use super::*;
 
     #[test]
@@ -126,15 +128,15 @@ mod tests {
         let token = CancelToken::new();
         // The channels and the clock are ready at once, and `select!` takes any of them.
         for _ in 0..50 {
-            let (answer_tx, answer) = bounded(1);
-            let (progress_tx, progress) = bounded(1);
-            let waiting = Waiting { id: 1, answer, progress };
-            progress_tx.send(Json::null()).expect("room");
+            let pending = Pending::new(1);
+            let waiting = pending.register(true).expect("room");
+            let id = waiting.id.into();
+            assert!(pending.progress(&id, Json::null()));
             let sent = std::cell::Cell::new(false);
             // Progress that is here starts the time anew; then the answer comes.
             let mut report = |_: &Json| {
                 if !sent.replace(true) {
-                    answer_tx.send(Ok(Json::null())).expect("room");
+                    assert!(pending.complete(&id, Ok(Json::null())));
                 }
             };
             let patient = Patient { each: brief, total: long, resets: true };
@@ -142,7 +144,8 @@ mod tests {
             assert!(matches!(waited, Waited::Answer(Ok(_))), "{waited:?}");
             assert!(sent.get());
             // Beyond the total nothing new is waited for.
-            progress_tx.send(Json::null()).expect("room");
+            let waiting = pending.register(true).expect("room");
+            assert!(pending.progress(&waiting.id.into(), Json::null()));
             let patient = Patient { each: brief, total: brief, resets: true };
             let waited = wait(&waiting, start, patient, Some(&token), None, &|| {});
             assert!(matches!(waited, Waited::TimedOut(_)), "{waited:?}");
