@@ -19,7 +19,8 @@ pub(crate) const CASES: &[Case] = &[
     }),
     ("our server, rmcp client, Legacy", |peers| rmcp(peers, "legacy", "2025-11-25")),
     ("our server, rmcp client, Modern", |peers| rmcp(peers, "modern", "2026-07-28")),
-    ("our server, inspector", inspector),
+    ("our server, inspector, Legacy", |peers| inspector(peers, "legacy")),
+    ("our server, inspector, Modern", |peers| inspector(peers, "modern")),
 ];
 
 /// The argument that makes this program the server below.
@@ -133,14 +134,17 @@ fn check(seen: &Value, version: &str, tools: &[&str]) {
     }
 }
 
-fn inspector(peers: &Peers) {
+fn inspector(peers: &Peers, era: &str) {
     for (server, tools) in servers() {
-        assert_eq!(inspected_tools(peers, &server), tools);
+        assert_eq!(inspected_tools(peers, &server, era), tools);
         let call = |args: &[&str]| {
-            inspect(peers, &server, &[&["--method", "tools/call", "--tool-name"], args].concat())
+            inspect(peers, &server, era, &[&["--method", "tools/call", "--tool-name"], args].concat())
         };
         let echo = call(&["echo", "--tool-arg", "message=grüße ☕"]).json();
-        assert_eq!(echo, json!({ "content": [{ "type": "text", "text": "grüße ☕" }] }));
+        assert_eq!(echo["content"], json!([{ "type": "text", "text": "grüße ☕" }]));
+        // What a Modern result says of its server is how one can tell that the era was spoken.
+        let server_info = &echo["_meta"]["io.modelcontextprotocol/serverInfo"]["name"];
+        assert_eq!(server_info.is_string(), era == "modern", "{echo}");
         let bad = call(&["echo"]);
         assert!(bad.code != Some(0) && bad.stdout.contains("message: missing"), "{}", bad.stdout);
         let unknown = call(&["nothing"]);
@@ -152,16 +156,16 @@ fn inspector(peers: &Peers) {
     }
 }
 
-fn inspect(peers: &Peers, server: &[OsString], args: &[&str]) -> Ran {
+fn inspect(peers: &Peers, server: &[OsString], era: &str, args: &[&str]) -> Ran {
     let head = [peers.npm("mcp-inspector"), "--cli".into()];
-    let mark = ["-e".into(), peers.mark().into()];
+    let mark = ["-e".into(), peers.mark().into(), "--protocol-era".into(), era.into()];
     let args = args.iter().map(OsString::from);
     peers.run(peers.node(), head.into_iter().chain(server.iter().cloned()).chain(args).chain(mark))
 }
 
 /// The names of the tools, none of which has a schema that other clients could not take: so says `--strict`.
-fn inspected_tools(peers: &Peers, server: &[OsString]) -> Vec<String> {
-    let listed = inspect(peers, server, &["--method", "tools/list", "--strict"]).json();
+fn inspected_tools(peers: &Peers, server: &[OsString], era: &str) -> Vec<String> {
+    let listed = inspect(peers, server, era, &["--method", "tools/list", "--strict"]).json();
     let tools = listed["tools"].as_array().expect("a list");
     tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
 }
@@ -182,7 +186,10 @@ fn notes(peers: &Peers) {
         ["create_note", { "title": "Plan" }],
     ]);
     let server = OsString::from(example("notes_server"));
-    assert_eq!(inspected_tools(peers, std::slice::from_ref(&server)), ["create_note", "search_notes"]);
+    for era in ["legacy", "modern"] {
+        let tools = inspected_tools(peers, std::slice::from_ref(&server), era);
+        assert_eq!(tools, ["create_note", "search_notes"]);
+    }
     let args = [script("client_v1.py").into(), calls.to_string().into(), server];
     let seen = peers.run(peers.python_v1(), args).json();
     let answer =
