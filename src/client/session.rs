@@ -161,10 +161,11 @@ impl Session {
         if self.is_closed.swap(true, Ordering::SeqCst) {
             return Ok(CloseReport::default());
         }
+        // Also when a dead child is being replaced just now: whoever does that sees `is_closed` and ends the new one.
+        self.role.close();
         let peer = lock(&self.current).peer.clone();
         let Some(peer) = peer else { return Ok(CloseReport::default()) };
         let report = peer.close("closed by this client", patience);
-        self.role.close();
         match report.ending.step {
             EndStep::Stuck => Err(Error::Transport {
                 context: format!("cannot end {}", peer.link().name()),

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use serde::de::{Deserializer, Error as _, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::serve::Outcome;
 use super::{Call, Ground, NotSent, Request, Shared};
 use crate::json::Json;
 use crate::jsonrpc::{BadFrame, ErrorObject, Incoming, RequestId, begin_result, write_error};
@@ -93,7 +94,7 @@ impl Shared {
                 let request =
                     Request { method: &item.method, params: item.params.as_ref().map(Json::as_raw) };
                 let mut answer = Vec::new();
-                if shared.serve(&item.call, request, Ground::Worker, &mut answer) == Some(true) {
+                if shared.serve(&item.call, request, Ground::Worker, &mut answer) == Outcome::Answer {
                     answer.pop(); // the line's end
                     answers.push(answer);
                 }

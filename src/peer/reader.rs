@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::call::NotServed;
 use super::pending::NoResult;
-use super::serve::{busy, with_buffer};
+use super::serve::{Outcome, busy, with_buffer};
 use super::{Call, Ground, Request, Shared};
 use crate::json::{FromJson, Json, Members};
 use crate::jsonrpc::{BadFrame, ErrorObject, Incoming, RequestId, begin_result, is_empty_line};
@@ -345,9 +345,9 @@ impl Shared {
     /// Serves what needs nobody else's code, in the reading role.
     fn serve_here(self: &Arc<Self>, call: &Arc<Call>, request: Request<'_>) {
         with_buffer(|frame| match self.serve(call, request, Ground::Reader, frame) {
-            Some(true) => self.sent(self.outbox.push_waiting(frame)),
-            Some(false) => {}
-            None => log::error!("{} is quick and yet was not served", request.method),
+            Outcome::Answer => self.sent(self.outbox.push_waiting(frame)),
+            Outcome::Silence => {}
+            Outcome::Elsewhere => log::error!("{} is quick and yet was not served", request.method),
         });
         self.in_flight.end();
     }
@@ -375,14 +375,14 @@ impl Shared {
         has_more: bool,
         lent: Lent,
     ) -> bool {
-        let served = with_buffer(|frame| {
-            let served = self.serve(&call, request, Ground::Reader, frame);
-            if served == Some(true) {
+        let outcome = with_buffer(|frame| {
+            let outcome = self.serve(&call, request, Ground::Reader, frame);
+            if outcome == Outcome::Answer {
                 self.sent(self.outbox.push_waiting(frame));
             }
-            served
+            outcome
         });
-        if served.is_some() {
+        if outcome != Outcome::Elsewhere {
             self.in_flight.end();
         }
         if !has_more || self.outbox.waiting() > GATHER_BYTES {
@@ -393,7 +393,7 @@ impl Shared {
             // What was left to the next frame's turn here: that turn is somebody else's, and may be over.
             self.outbox.flush();
         }
-        if served.is_none() {
+        if outcome == Outcome::Elsewhere {
             self.serve_on_worker(call, request);
         }
         is_held

@@ -28,16 +28,26 @@ pub(super) fn with_buffer<T>(work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     result
 }
 
+/// What is to be done after a request was served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// The frame holds its answer: send it.
+    Answer,
+    /// Nothing is sent: it was cancelled, or this side does not respond.
+    Silence,
+    /// It was not served: a worker is to do it.
+    Elsewhere,
+}
+
 impl Shared {
-    /// Serves `call` into `frame`: `Some(true)` if it holds an answer to be sent, `Some(false)` if nothing is to be
-    /// sent, `None` if a worker is to serve it.
+    /// Serves `call` into `frame`.
     pub(super) fn serve(
         self: &Arc<Self>,
         call: &Arc<Call>,
         request: Request<'_>,
         ground: Ground,
         frame: &mut Vec<u8>,
-    ) -> Option<bool> {
+    ) -> Outcome {
         frame.clear();
         begin_result(frame, Some(&call.id));
         // The role's own state is only changed by whole steps; a panic in a handler leaves it usable.
@@ -45,7 +55,7 @@ impl Shared {
         let served =
             catch_unwind(AssertUnwindSafe(|| self.role.serve(&outlet, call, request, ground, frame)));
         let result = match served {
-            Ok(Served::Elsewhere) => return None,
+            Ok(Served::Elsewhere) => return Outcome::Elsewhere,
             Ok(Served::Answered(result)) => result,
             Err(_) => {
                 log::error!("the handler of {} panicked", request.method);
@@ -60,11 +70,11 @@ impl Shared {
             }
         }
         frame.push(b'\n');
-        let may_answer = self.in_flight.finish(call);
-        if !may_answer {
+        if !self.in_flight.finish(call) {
             log::debug!("no answer to request {}: it was cancelled", call.id);
+            return Outcome::Silence;
         }
-        Some(may_answer && self.role.may_respond())
+        if self.role.may_respond() { Outcome::Answer } else { Outcome::Silence }
     }
 
     /// Has a worker serve `call`, or answers that there is none.
@@ -83,7 +93,7 @@ impl Shared {
             Ok(Incoming::Request { method, params, .. }) => {
                 shared.serve(call, Request { method: &method, params }, Ground::Worker, answer)
             }
-            _ => None,
+            _ => Outcome::Silence,
         });
     }
 
@@ -91,16 +101,16 @@ impl Shared {
     fn on_worker(
         self: &Arc<Self>,
         call: Arc<Call>,
-        serve: impl FnOnce(&Arc<Self>, &Arc<Call>, &mut Vec<u8>) -> Option<bool> + Send + 'static,
+        serve: impl FnOnce(&Arc<Self>, &Arc<Call>, &mut Vec<u8>) -> Outcome + Send + 'static,
     ) {
         let (shared, at_work) = (Arc::clone(self), Arc::clone(&call));
         let accepted = self.pool.execute(move |worker| {
             with_buffer(|answer| {
                 // What was given up while it waited for a thread is not begun.
                 let is_wanted = !at_work.cancel.is_cancelled();
-                let served = is_wanted.then(|| serve(&shared, &at_work, answer)).flatten();
+                let outcome = if is_wanted { serve(&shared, &at_work, answer) } else { Outcome::Silence };
                 worker.is_finishing();
-                if served == Some(true) {
+                if outcome == Outcome::Answer {
                     shared.sent(shared.outbox.send(answer));
                 }
             });

@@ -170,6 +170,7 @@ fn a_held_call_holds_up_no_ping_when_traffic_stops_and_goes() {
             client.request(id, "tools/call", modern(json!({"name": "echo"})));
             client.expect_result(id);
             if id % 40 == 39 {
+                // The pause is the traffic that is meant, long enough to end what counts as dense.
                 std::thread::sleep(std::time::Duration::from_millis(3));
                 expect_nothing(&mut client);
             }
