@@ -1,14 +1,14 @@
 //! [`ClientRole`]: what the engine asks of a client.
 
+use std::sync::Weak;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
 
 use serde_json::value::RawValue;
 
 use super::notices::{Dispatcher, Notices};
 use super::session::Session;
 use crate::jsonrpc::{BadFrame, ErrorObject};
-use crate::peer::{Call, Ground, Outlet, Request, Role, Served};
+use crate::peer::{Role, Served, Serving};
 
 /// As many skipped lines are reported in the log; then they are only counted.
 const REPORTED_NOISE: u64 = 5;
@@ -49,15 +49,8 @@ impl Role for ClientRole {
         true
     }
 
-    fn serve(
-        &self,
-        _outlet: &Arc<dyn Outlet>,
-        _call: &Arc<Call>,
-        request: Request<'_>,
-        _ground: Ground,
-        _out: &mut Vec<u8>,
-    ) -> Served {
-        Served::Answered(Err(ErrorObject::method_not_found(request.method)))
+    fn serve(&self, serving: Serving<'_>, _out: &mut Vec<u8>) -> Served {
+        Served::Answered(Err(ErrorObject::method_not_found(serving.request.method)))
     }
 
     fn notified(&self, method: &str, params: Option<&RawValue>) {

@@ -12,6 +12,7 @@
 //! `notifications/progress`) and no client or server; the thread that reads never waits for other people's code; no lock
 //! is held while such code runs or while a send may block.
 
+mod ask;
 mod batch;
 mod call;
 mod garbled;
@@ -31,6 +32,7 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use serde_json::value::RawValue;
 
+pub(crate) use ask::{Asked, NotAnswered};
 pub(crate) use call::Call;
 use call::InFlight;
 pub(crate) use outbox::{NotSent, Outbox, Writing};
@@ -40,6 +42,7 @@ pub(crate) use pending::{NoResult, Waiting};
 use reader::Reading;
 pub(crate) use wait::{Patient, Waited, wait};
 
+use crate::json::Json;
 use crate::jsonrpc::{BadFrame, ErrorObject, RequestId, write_call};
 use crate::sync::{Deadline, Mutex, ThreadPool, lock};
 use crate::transport::{Connection, EndStep, Ending, Link, Patience};
@@ -78,6 +81,16 @@ pub(crate) enum Ground {
     Worker,
 }
 
+/// A request while it is served.
+#[derive(Clone, Copy)]
+pub(crate) struct Serving<'a> {
+    /// Where what belongs to it goes.
+    pub(crate) outlet: &'a Arc<dyn Outlet>,
+    pub(crate) call: &'a Arc<Call>,
+    pub(crate) request: Request<'a>,
+    pub(crate) ground: Ground,
+}
+
 /// What came of serving a request.
 #[derive(Debug)]
 pub(crate) enum Served {
@@ -85,13 +98,28 @@ pub(crate) enum Served {
     Answered(Result<(), ErrorObject>),
     /// Not here: it may take long. Serve it on a worker.
     Elsewhere,
+    /// It stays open without a thread, until [`Outlet::answer`] or the peer's cancellation ends it.
+    Open,
 }
 
-/// Where what belongs to a call goes before its answer: the shared writer of a connection, or nowhere.
+/// Where what belongs to a call goes: the shared writer of a connection, or nowhere.
 pub(crate) trait Outlet: Send + Sync {
     /// Sends a notification while `call` is open, so that it precedes the answer and nothing follows that, and if it
-    /// `is_due` when its turn has come. May be dropped when the peer does not read.
-    fn notify(&self, call: &Call, method: &str, params: &str, is_due: &dyn Fn() -> bool);
+    /// `is_due` when its turn has come. `false`: it was not sent, as the peer does not read or the call has ended. Never
+    /// waits for the peer, except to write where nobody else does.
+    fn notify(&self, call: &Call, method: &str, params: &str, is_due: &dyn Fn() -> bool) -> bool;
+
+    /// Asks the peer for the sake of `call` and waits: for all answers, at most `patience`, or until `call` is cancelled.
+    /// One outcome a question, in their order.
+    fn ask(
+        &self,
+        call: &Call,
+        questions: &[Asked],
+        patience: Option<Duration>,
+    ) -> Vec<Result<Json, NotAnswered>>;
+
+    /// Answers a call that was left [open](Served::Open). Nothing happens if it has ended. Never waits for the peer.
+    fn answer(&self, call: &Arc<Call>, result: &str);
 }
 
 /// The server or the client behind a connection.
@@ -100,14 +128,7 @@ pub(crate) trait Role: Send + Sync + 'static {
     fn is_quick(&self, method: &str) -> bool;
 
     /// Serves one request: appends the result's JSON to `out`.
-    fn serve(
-        &self,
-        outlet: &Arc<dyn Outlet>,
-        call: &Arc<Call>,
-        request: Request<'_>,
-        ground: Ground,
-        out: &mut Vec<u8>,
-    ) -> Served;
+    fn serve(&self, serving: Serving<'_>, out: &mut Vec<u8>) -> Served;
 
     /// A notification the engine does not handle itself. Called by the reading thread: must not block.
     fn notified(&self, method: &str, params: Option<&RawValue>);
@@ -234,29 +255,7 @@ impl Peer {
         wants_progress: bool,
         write_params: impl FnOnce(&mut Vec<u8>, i64),
     ) -> Result<Waiting, NotStarted> {
-        let waiting = self.0.pending.register(wants_progress).map_err(|no_slot| match no_slot {
-            NoSlot::Full(limit) => NotStarted::Busy(format!("{limit} requests wait for an answer already")),
-            NoSlot::Closed => NotStarted::Closed,
-        })?;
-        let sent = serve::with_buffer(|frame| {
-            write_call(frame, Some(&RequestId::Number(waiting.id)), method, Some(""));
-            frame.pop();
-            write_params(frame, waiting.id);
-            frame.extend_from_slice(b"}\n");
-            self.0.outbox.send(frame)
-        });
-        match sent {
-            Ok(()) => Ok(waiting),
-            Err(not_sent) => {
-                self.0.pending.forget(waiting.id);
-                Err(match not_sent {
-                    NotSent::Full(limit) => {
-                        NotStarted::Busy(format!("{limit} bytes wait for a peer that does not read"))
-                    }
-                    NotSent::Closed(_) => NotStarted::Closed,
-                })
-            }
-        }
+        self.0.request(method, wants_progress, write_params)
     }
 
     /// The answer of `waiting` has been received.
@@ -311,16 +310,9 @@ impl Peer {
         self.0.end.get().cloned()
     }
 
-    /// Ends the connection if the peer's process has ended and yet its output has not: something that it started holds the
-    /// pipe open, and would keep every caller until its timeout.
+    /// Ends the connection if the peer's process has ended and yet its output has not.
     pub(crate) fn look_after(&self) {
-        if self.0.end.get().is_some() || !self.0.link.has_ended() {
-            return;
-        }
-        // The end of its output is usually a moment behind.
-        if !self.has_ended_within(LAST_WORDS) {
-            self.0.finish(Some("its process ended and left its output open to another".to_owned()));
-        }
+        self.0.look_after();
     }
 
     /// The other end.
@@ -372,6 +364,51 @@ pub(crate) enum NotStarted {
 }
 
 impl Shared {
+    /// Sends a request; `write_params` is given its id and appends the parameters' JSON to the frame.
+    fn request(
+        &self,
+        method: &str,
+        wants_progress: bool,
+        write_params: impl FnOnce(&mut Vec<u8>, i64),
+    ) -> Result<Waiting, NotStarted> {
+        let waiting = self.pending.register(wants_progress).map_err(|no_slot| match no_slot {
+            NoSlot::Full(limit) => NotStarted::Busy(format!("{limit} requests wait for an answer already")),
+            NoSlot::Closed => NotStarted::Closed,
+        })?;
+        let sent = serve::with_buffer(|frame| {
+            write_call(frame, Some(&RequestId::Number(waiting.id)), method, Some(""));
+            frame.pop();
+            write_params(frame, waiting.id);
+            frame.extend_from_slice(b"}\n");
+            self.outbox.send(frame)
+        });
+        match sent {
+            Ok(()) => Ok(waiting),
+            Err(not_sent) => {
+                self.pending.forget(waiting.id);
+                Err(match not_sent {
+                    NotSent::Full(limit) => {
+                        NotStarted::Busy(format!("{limit} bytes wait for a peer that does not read"))
+                    }
+                    NotSent::Closed(_) => NotStarted::Closed,
+                })
+            }
+        }
+    }
+
+    /// Ends the connection if the peer's process has ended and yet its output has not: something that it started holds the
+    /// pipe open, and would keep every caller until its timeout.
+    fn look_after(&self) {
+        if self.end.get().is_some() || !self.link.has_ended() {
+            return;
+        }
+        // The end of its output is usually a moment behind. Nothing is ever sent: this ends by the disconnection or by the time.
+        let _ = self.ended.1.recv_timeout(LAST_WORDS);
+        if self.end.get().is_none() {
+            self.finish(Some("its process ended and left its output open to another".to_owned()));
+        }
+    }
+
     /// Reading is over.
     fn finish(&self, error: Option<String>) {
         if self.end.set(error).is_err() {

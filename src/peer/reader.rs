@@ -346,7 +346,7 @@ impl Shared {
     fn serve_here(self: &Arc<Self>, call: &Arc<Call>, request: Request<'_>) {
         with_buffer(|frame| match self.serve(call, request, Ground::Reader, frame) {
             Outcome::Answer => self.sent(self.outbox.push_waiting(frame)),
-            Outcome::Silence => {}
+            Outcome::Silence | Outcome::Open => {}
             Outcome::Elsewhere => log::error!("{} is quick and yet was not served", request.method),
         });
         self.in_flight.end();

@@ -3,8 +3,9 @@
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::{Call, Ground, NotSent, Outlet, Request, Served, Shared};
+use super::{Asked, Call, Ground, NotAnswered, NotSent, Outlet, Request, Served, Serving, Shared};
 use crate::json::Json;
 use crate::jsonrpc::{ErrorObject, Incoming, RequestId, begin_result, write_call, write_error};
 
@@ -37,6 +38,8 @@ pub(super) enum Outcome {
     Silence,
     /// It was not served: a worker is to do it.
     Elsewhere,
+    /// Nothing is sent yet: it stays open.
+    Open,
 }
 
 impl Shared {
@@ -52,10 +55,11 @@ impl Shared {
         begin_result(frame, Some(&call.id));
         // The role's own state is only changed by whole steps; a panic in a handler leaves it usable.
         let outlet: Arc<dyn Outlet> = Arc::<Self>::clone(self);
-        let served =
-            catch_unwind(AssertUnwindSafe(|| self.role.serve(&outlet, call, request, ground, frame)));
+        let serving = Serving { outlet: &outlet, call, request, ground };
+        let served = catch_unwind(AssertUnwindSafe(|| self.role.serve(serving, frame)));
         let result = match served {
             Ok(Served::Elsewhere) => return Outcome::Elsewhere,
+            Ok(Served::Open) => return Outcome::Open,
             Ok(Served::Answered(result)) => result,
             Err(_) => {
                 log::error!("the handler of {} panicked", request.method);
@@ -143,18 +147,40 @@ impl Shared {
 }
 
 impl Outlet for Shared {
-    fn notify(&self, call: &Call, method: &str, params: &str, is_due: &dyn Fn() -> bool) {
+    fn notify(&self, call: &Call, method: &str, params: &str, is_due: &dyn Fn() -> bool) -> bool {
         let pushed = with_buffer(|frame| {
             write_call(frame, None, method, Some(params));
             frame.push(b'\n');
             call.while_open(|| is_due().then(|| self.outbox.push(frame)))
         });
-        match pushed {
+        match &pushed {
             Some(Some(Ok(()))) => self.outbox.flush(),
             Some(Some(Err(reason))) => log::debug!("dropped {method} of request {}: {reason:?}", call.id),
             Some(None) => log::debug!("dropped {method} of request {}: it was overtaken", call.id),
             None => log::debug!("dropped {method} of request {}: it has ended", call.id),
         }
+        matches!(pushed, Some(Some(Ok(()))))
+    }
+
+    fn ask(
+        &self,
+        call: &Call,
+        questions: &[Asked],
+        patience: Option<Duration>,
+    ) -> Vec<Result<Json, NotAnswered>> {
+        self.ask_peer(call, questions, patience)
+    }
+
+    fn answer(&self, call: &Arc<Call>, result: &str) {
+        with_buffer(|frame| {
+            begin_result(frame, Some(&call.id));
+            frame.extend_from_slice(result.as_bytes());
+            frame.extend_from_slice(b"}\n");
+            if self.in_flight.finish(call) && self.role.may_respond() {
+                self.sent(self.outbox.push(frame));
+                self.outbox.nudge();
+            }
+        });
     }
 }
 

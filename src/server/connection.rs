@@ -1,6 +1,7 @@
 //! [`Connection`]: what a server knows of one connection, which is what a Legacy handshake settled.
 
 use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::time::Duration;
 
 use serde_json::value::RawValue;
 
@@ -8,7 +9,7 @@ use super::Inner;
 use crate::context::LegacyClient;
 use crate::json::{Json, Members};
 use crate::jsonrpc::{BadFrame, ErrorObject, Message, Response};
-use crate::peer::{Call, Ground, Outlet, Peer, Request, Role, Served};
+use crate::peer::{Asked, Call, Ground, NotAnswered, Outlet, Peer, Request, Role, Served, Serving};
 use crate::protocol::{ProtocolVersion, meta};
 use crate::tool::ChangeListener;
 
@@ -80,12 +81,14 @@ impl Connection {
             let call = Arc::new(Call::new(request.id.clone()));
             let asked = Request { method: &request.method, params };
             let mut out = Vec::new();
-            match self.serve(&outlet, &call, asked, Ground::Worker, &mut out) {
+            let serving = Serving { outlet: &outlet, call: &call, request: asked, ground: Ground::Worker };
+            match self.serve(serving, &mut out) {
                 Served::Answered(Ok(())) => std::str::from_utf8(&out)
                     .map_err(ErrorObject::internal)
                     .and_then(|text| Json::parse(text).map_err(ErrorObject::internal)),
                 Served::Answered(Err(error)) => Err(error),
                 Served::Elsewhere => Err(ErrorObject::internal("no thread to serve the request on")),
+                Served::Open => Err(ErrorObject::internal("there is no stream to keep open")),
             }
         };
         Some(Message::Response(Response { id: Some(request.id), result }))
@@ -96,8 +99,22 @@ impl Connection {
 struct Nowhere;
 
 impl Outlet for Nowhere {
-    fn notify(&self, call: &Call, method: &str, _params: &str, _is_due: &dyn Fn() -> bool) {
+    fn notify(&self, call: &Call, method: &str, _params: &str, _is_due: &dyn Fn() -> bool) -> bool {
         log::debug!("dropped {method} of request {}: there is no outlet", call.id);
+        false
+    }
+
+    fn ask(
+        &self,
+        _call: &Call,
+        questions: &[Asked],
+        _patience: Option<Duration>,
+    ) -> Vec<Result<Json, NotAnswered>> {
+        questions.iter().map(|_| Err(NotAnswered::NoPeer)).collect()
+    }
+
+    fn answer(&self, call: &Arc<Call>, _result: &str) {
+        log::debug!("no answer to {}: there is no outlet", call.id);
     }
 }
 
@@ -107,16 +124,9 @@ impl Role for Connection {
         !matches!(method, "tools/call" | "tools/list")
     }
 
-    fn serve(
-        &self,
-        outlet: &Arc<dyn Outlet>,
-        call: &Arc<Call>,
-        request: Request<'_>,
-        ground: Ground,
-        out: &mut Vec<u8>,
-    ) -> Served {
+    fn serve(&self, serving: Serving<'_>, out: &mut Vec<u8>) -> Served {
         match self.server.upgrade() {
-            Some(server) => server.dispatch(self, outlet, call, request, ground, out),
+            Some(server) => server.dispatch(self, serving, out),
             None => Served::Answered(Err(ErrorObject::internal("the server is gone"))),
         }
     }

@@ -12,7 +12,7 @@ use crate::era::{Lower, RequestMeta, lowered, negotiate, no_handshake, resolve, 
 use crate::json::Members;
 use crate::jsonrpc::{ErrorObject, write_json};
 use crate::method::{Direction, Method};
-use crate::peer::{Call, Ground, Outlet, Request, Served};
+use crate::peer::{Ground, Request, Served, Serving};
 use crate::protocol::{
     CallToolResult, Content, DiscoverResult, InitializeResult, ListToolsResult, ProtocolVersion,
     ServerCapabilities, ToolsCapability,
@@ -35,16 +35,11 @@ impl Inner {
     pub(super) fn dispatch(
         &self,
         connection: &Connection,
-        outlet: &Arc<dyn Outlet>,
-        call: &Arc<Call>,
-        request: Request<'_>,
-        ground: Ground,
+        serving: Serving<'_>,
         out: &mut Vec<u8>,
     ) -> Served {
-        match self.understand(connection, request) {
-            Ok(asked) if asked.method == Method::ToolsCall => {
-                self.call_tool(asked, outlet, call, ground, out)
-            }
+        match self.understand(connection, serving.request) {
+            Ok(asked) if asked.method == Method::ToolsCall => self.call_tool(asked, serving, out),
             Ok(asked) => Served::Answered(self.answer(connection, asked, out)),
             Err(error) => Served::Answered(Err(error)),
         }
@@ -170,14 +165,7 @@ impl Inner {
         ServerCapabilities::default().with_tools(ToolsCapability::new(version.is_legacy()))
     }
 
-    fn call_tool(
-        &self,
-        mut asked: Asked<'_>,
-        outlet: &Arc<dyn Outlet>,
-        call: &Arc<Call>,
-        ground: Ground,
-        out: &mut Vec<u8>,
-    ) -> Served {
+    fn call_tool(&self, mut asked: Asked<'_>, serving: Serving<'_>, out: &mut Vec<u8>) -> Served {
         let name: String = match asked.members.required("name") {
             Ok(name) => name,
             Err(e) => return Served::Answered(Err(ErrorObject::invalid_params(e.inside("params")))),
@@ -188,14 +176,14 @@ impl Inner {
             return Served::Answered(error.and_then(|result| self.write_result(out, &asked, result)));
         };
         let pace = self.paces.of(&name);
-        let on_reader = ground == Ground::Reader;
+        let on_reader = serving.ground == Ground::Reader;
         if on_reader && !pace.as_ref().is_some_and(|pace| pace.enter_reader()) {
             return Served::Elsewhere;
         }
         let arguments =
             asked.members.take("arguments").map_or_else(|| Ok(Arguments::empty()), Arguments::from_raw);
         let result = arguments.map_err(|e| e.of_tool(&name)).and_then(|arguments| {
-            let cx = Context::new(outlet, call, &asked.meta, asked.legacy.clone());
+            let cx = Context::new(serving.outlet, serving.call, &asked.meta, asked.legacy.clone());
             let start = Instant::now();
             let result = execute_caught(&*tool, arguments, &cx);
             if let Some(pace) = &pace {
