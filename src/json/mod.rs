@@ -7,12 +7,14 @@
 //!
 //! **Invariant:** nothing here knows JSON-RPC or MCP.
 
+mod canonical;
 mod object;
 mod read;
 mod text;
 #[macro_use]
 pub(crate) mod wire;
 
+pub(crate) use canonical::write_members;
 pub use object::{Members, Object};
 pub use read::{FromJson, JsonError};
 pub(crate) use read::{nested, nested_object, string};

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::connection::Connection;
+use super::feature::Feature;
 use super::pace::Paces;
 use super::{Inner, Server};
 use crate::era::{Offered, Stamp};
@@ -37,6 +38,7 @@ pub struct ServerBuilder {
     info: Implementation,
     instructions: Option<String>,
     tools: ToolRegistry,
+    features: Vec<Box<dyn Feature>>,
     versions: Vec<ProtocolVersion>,
     limits: Limits,
     grace: Duration,
@@ -52,6 +54,8 @@ pub(super) struct Config {
     pub(super) info: Implementation,
     pub(super) instructions: Option<String>,
     pub(super) tools: ToolRegistry,
+    /// Everything beside tools.
+    pub(super) features: Vec<Box<dyn Feature>>,
     pub(super) offered: Offered,
     pub(super) limits: Limits,
     pub(super) grace: Duration,
@@ -70,6 +74,7 @@ impl ServerBuilder {
             info: Implementation::new(name, version),
             instructions: None,
             tools: ToolRegistry::new(),
+            features: Vec::new(),
             versions: ProtocolVersion::ALL.to_vec(),
             limits: Limits {
                 in_flight: 1024,
@@ -201,6 +206,7 @@ impl ServerBuilder {
             info: self.info,
             instructions: self.instructions,
             tools: self.tools,
+            features: self.features,
             offered,
             limits: self.limits,
             grace: self.grace,

@@ -6,10 +6,14 @@
 //! **Invariant:** nothing here asks which era it is except through the request's resolved metadata and the method
 //! table.
 
+mod asked;
 mod builder;
 mod connection;
 mod dispatch;
+mod feature;
 mod pace;
+mod state;
+mod tools;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,6 +26,7 @@ pub use builder::ServerBuilder;
 use connection::Connection;
 use crossbeam_channel::select;
 use pace::Paces;
+pub use state::{MemoryStates, StateError, StateStore};
 
 use crate::error::{Error, Result};
 use crate::jsonrpc::Message;

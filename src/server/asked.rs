@@ -1,0 +1,137 @@
+//! [`Asked`]: a request whose era, revision and metadata are understood.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::Inner;
+use super::connection::Connection;
+use crate::context::{Context, LegacyClient};
+use crate::era::{Lower, RequestMeta, no_handshake, resolve};
+use crate::json::{FromJson, JsonError, Members};
+use crate::jsonrpc::{ErrorObject, write_json};
+use crate::method::{Direction, Method};
+use crate::peer::Serving;
+use crate::protocol::ProtocolVersion;
+
+/// A request whose metadata is understood. Whoever answers it takes its parameters out of `members`.
+pub(super) struct Asked<'a> {
+    pub(super) server: &'a Inner,
+    pub(super) connection: &'a Connection,
+    pub(super) serving: Serving<'a>,
+    pub(super) method: Method,
+    pub(super) version: ProtocolVersion,
+    /// The parameters but for `_meta`.
+    pub(super) members: Members<'a>,
+    meta: RequestMeta<'a>,
+    legacy: Option<Arc<LegacyClient>>,
+}
+
+impl<'a> Asked<'a> {
+    /// Understands a request.
+    ///
+    /// # Errors
+    /// What to answer, if it is none that is served.
+    pub(super) fn understand(
+        server: &'a Inner,
+        connection: &'a Connection,
+        serving: Serving<'a>,
+    ) -> Result<Self, ErrorObject> {
+        let request = serving.request;
+        let params = request.params.map(Members::of).transpose();
+        let mut members = params.map_err(|e| bad_params(e, None))?.unwrap_or_default();
+        let method = Method::from_name(request.method);
+        let fields = members.take("_meta");
+        let offered = &server.config.offered;
+        if method == Some(Method::Initialize) && offered.latest_legacy().is_none() {
+            // spec: 2026-07-28 basic/versioning#backward-compatibility-with-initialization-based-versions (a server
+            // without Legacy revisions SHOULD name what it supports)
+            let requested = members.lenient("protocolVersion");
+            let requested = requested.unwrap_or_else(|| ProtocolVersion::Unknown("none".to_owned()));
+            return Err(no_handshake(&requested, offered));
+        }
+        // A client that looks for an old server may probe without metadata: what it gets tells it how to go on.
+        let is_bare_probe =
+            method == Some(Method::Discover) && fields.is_none() && offered.latest().is_modern();
+        let meta = if is_bare_probe { RequestMeta::default() } else { resolve(method, fields, offered)? };
+        let unknown = || ErrorObject::method_not_found(request.method);
+        let method = method.filter(|method| method.is_request()).ok_or_else(unknown)?;
+        let legacy = if meta.modern.is_some() { None } else { connection.legacy() };
+        let version = match (&meta.modern, &legacy) {
+            (Some(version), _) => version.clone(),
+            (None, Some(client)) => client.version.clone(),
+            (None, None) if is_bare_probe => offered.latest().clone(),
+            (None, None) if method == Method::Initialize => ProtocolVersion::LATEST_LEGACY,
+            // spec: 2026-07-28 basic/index#meta (-32602); Legacy only says that such requests should not be sent
+            (None, None) if offered.newest_first().any(|version| method.is_in(version)) => {
+                return Err(ErrorObject::invalid_params(format!(
+                    "{} needs an initialize request before it, or the protocol version in params._meta",
+                    request.method
+                )));
+            }
+            (None, None) => return Err(unknown()),
+        };
+        let is_ours = method.is_in(&version) && method.direction(&version) != Direction::ToClient;
+        if !is_ours {
+            return Err(unknown());
+        }
+        Ok(Self { server, connection, serving, method, version, members, meta, legacy })
+    }
+
+    /// Whether the request is a Modern one, whose result is stamped.
+    pub(super) fn is_modern(&self) -> bool {
+        self.version.is_modern()
+    }
+
+    /// What a handler of this request sees.
+    pub(super) fn context(&self) -> Context {
+        Context::new(self.serving.outlet, self.serving.call, &self.meta, self.legacy.clone())
+    }
+
+    /// Takes a parameter out.
+    ///
+    /// # Errors
+    /// -32602 if it is missing or no `T`.
+    pub(super) fn param<T: FromJson>(&mut self, name: &str) -> Result<T, ErrorObject> {
+        self.members.required(name).map_err(|e| bad_params(e, None))
+    }
+
+    /// Writes `result` as the request's revision knows it.
+    ///
+    /// # Errors
+    /// When it cannot be JSON.
+    pub(super) fn write<T: Serialize + Lower>(
+        &self,
+        out: &mut Vec<u8>,
+        mut result: T,
+    ) -> Result<(), ErrorObject> {
+        result.lower(&self.version);
+        self.write_lowered(out, &result)
+    }
+
+    /// Writes a result that says nothing its revision does not know.
+    ///
+    /// # Errors
+    /// When it cannot be JSON.
+    pub(super) fn write_lowered<T: Serialize>(
+        &self,
+        out: &mut Vec<u8>,
+        result: &T,
+    ) -> Result<(), ErrorObject> {
+        if self.is_modern() {
+            let stamp = &self.server.config.stamp;
+            return stamp.write(out, Some(self.method), result).map_err(ErrorObject::internal);
+        }
+        write_json(out, result);
+        Ok(())
+    }
+}
+
+/// -32602, with the place of the problem.
+pub(super) fn bad_params(error: JsonError, member: Option<&str>) -> ErrorObject {
+    let error = match member {
+        Some(member) => error.inside(member),
+        None => error,
+    };
+    ErrorObject::invalid_params(error.inside("params"))
+}

@@ -1,0 +1,66 @@
+//! Calling a tool.
+
+use std::time::Instant;
+
+use super::Inner;
+use super::asked::Asked;
+use crate::era::Lower;
+use crate::jsonrpc::{ErrorObject, write_json};
+use crate::peer::{Ground, Served};
+use crate::protocol::{CallToolResult, Content};
+use crate::tool::registry::execute_caught;
+use crate::tool::{Arguments, ToolError};
+
+impl Inner {
+    pub(super) fn call_tool(&self, mut asked: Asked<'_>, out: &mut Vec<u8>) -> Served {
+        let name: String = match asked.param("name") {
+            Ok(name) => name,
+            Err(error) => return Served::Answered(Err(error)),
+        };
+        let Some(tool) = self.config.tools.get(&name) else {
+            // spec: 2026-07-28 server/tools#error-handling (unknown tool: -32602)
+            let error = ToolError::unknown_tool(&name).into_result();
+            return Served::Answered(error.and_then(|result| write_result(&asked, out, result)));
+        };
+        let pace = self.paces.of(&name);
+        let on_reader = asked.serving.ground == Ground::Reader;
+        if on_reader && !pace.as_ref().is_some_and(|pace| pace.enter_reader()) {
+            return Served::Elsewhere;
+        }
+        let arguments =
+            asked.members.take("arguments").map_or_else(|| Ok(Arguments::empty()), Arguments::from_raw);
+        let result = arguments.map_err(|e| e.of_tool(&name)).and_then(|arguments| {
+            let cx = asked.context();
+            let start = Instant::now();
+            let result = execute_caught(&*tool, arguments, &cx);
+            if let Some(pace) = &pace {
+                pace.measure(start);
+            }
+            result
+        });
+        if let Some(pace) = pace.filter(|_| on_reader) {
+            pace.leave_reader();
+        }
+        let result = match result {
+            Ok(result) => Ok(result),
+            Err(error) => error.into_result(),
+        };
+        Served::Answered(result.and_then(|result| write_result(&asked, out, result)))
+    }
+}
+
+fn write_result(asked: &Asked<'_>, out: &mut Vec<u8>, mut result: CallToolResult) -> Result<(), ErrorObject> {
+    result.lower(&asked.version);
+    // Growing a large buffer piece by piece would leave copies of it behind.
+    out.reserve(result.content.iter().filter_map(Content::as_text).map(str::len).sum::<usize>() + 512);
+    if asked.is_modern() && (result.result_type.is_some() || result.meta.is_some()) {
+        return asked.write_lowered(out, &result);
+    }
+    write_json(out, &result);
+    if asked.is_modern() {
+        out.pop();
+        asked.server.config.stamp.append_plain(out);
+        out.push(b'}');
+    }
+    Ok(())
+}
