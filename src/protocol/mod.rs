@@ -20,6 +20,7 @@ pub mod lifecycle;
 pub mod meta;
 pub mod notice;
 pub mod subscription;
+pub mod task;
 pub mod tool;
 pub mod version;
 
@@ -41,6 +42,7 @@ pub use subscription::{
     ListChangedParams, SubscriptionFilter, SubscriptionsAcknowledgedParams, SubscriptionsListenParams,
     SubscriptionsListenResult,
 };
+pub use task::{TASKS_EXTENSION, Task, TaskParams, TaskStatus, UpdateTaskParams};
 pub use tool::{
     CallToolParams, CallToolResult, ListToolsResult, RejectedTool, ToolAnnotations, ToolDefinition, ToolPage,
 };
