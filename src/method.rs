@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::protocol::ProtocolVersion;
+use crate::protocol::{ProtocolVersion, TASKS_EXTENSION};
 
 /// Whether a method expects an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +36,11 @@ struct Traits {
     input: bool,
     cached: bool,
     idempotent: bool,
+    tasks: bool,
 }
 
 impl Traits {
-    const NONE: Self = Self { asks: false, input: false, cached: false, idempotent: false };
+    const NONE: Self = Self { asks: false, input: false, cached: false, idempotent: false, tasks: false };
 }
 
 struct Row {
@@ -108,6 +109,7 @@ macro_rules! methods {
 //   input       from 2026-07-28 on not a message, but such a request for input
 //   cached      its result carries caching hints (spec: 2026-07-28 server/utilities/caching)
 //   idempotent  doing it twice is the same as doing it once
+//   tasks       from 2026-07-28 on not a method of the protocol itself, but of its extension for tasks
 methods! {
     /// Opens a Legacy connection.
     Initialize = "initialize", Request ToServer, V2024_11_05 to V2025_11_25, None, [];
@@ -162,13 +164,15 @@ methods! {
         Some("elicitation"), [input];
 
     /// Asks how a task is doing.
-    TasksGet = "tasks/get", Request Both, V2025_11_25 to V2025_11_25, Some("tasks"), [idempotent];
+    TasksGet = "tasks/get", Request Both, V2025_11_25 to V2026_07_28, Some("tasks"), [idempotent tasks];
     /// Waits for a task's result.
     TasksResult = "tasks/result", Request Both, V2025_11_25 to V2025_11_25, Some("tasks"), [idempotent];
     /// Lists tasks.
     TasksList = "tasks/list", Request Both, V2025_11_25 to V2025_11_25, Some("tasks.list"), [idempotent];
-    /// Cancels a task.
-    TasksCancel = "tasks/cancel", Request Both, V2025_11_25 to V2025_11_25, Some("tasks.cancel"), [];
+    /// Answers what a task asks. An answer that came before is ignored.
+    TasksUpdate = "tasks/update", Request ToServer, V2026_07_28 to V2026_07_28, None, [idempotent tasks];
+    /// Cancels a task. In 2025-11-25 a task that has ended cannot be cancelled again.
+    TasksCancel = "tasks/cancel", Request Both, V2025_11_25 to V2026_07_28, Some("tasks.cancel"), [tasks];
 
     /// The client is ready.
     Initialized = "notifications/initialized", Notification ToServer, V2024_11_05 to V2025_11_25, None, [];
@@ -196,8 +200,10 @@ methods! {
     /// What the user was sent to a URL for is done.
     ElicitationComplete = "notifications/elicitation/complete", Notification ToClient, V2025_11_25 to V2025_11_25,
         None, [];
-    /// A task's state changed.
+    /// A task's state changed, in the words of 2025-11-25.
     TasksStatus = "notifications/tasks/status", Notification Both, V2025_11_25 to V2025_11_25, Some("tasks"), [];
+    /// A task's state changed.
+    TasksChanged = "notifications/tasks", Notification ToClient, V2026_07_28 to V2026_07_28, None, [tasks];
     /// A stream of change notices is open.
     SubscriptionsAcknowledged = "notifications/subscriptions/acknowledged", Notification ToClient,
         V2026_07_28 to V2026_07_28, None, [];
@@ -230,8 +236,12 @@ impl Method {
     /// Which way it goes in `version`.
     #[must_use]
     pub fn direction(self, version: &ProtocolVersion) -> Direction {
-        // spec: 2026-07-28 schema (a client answers no requests, so it has no progress to tell)
-        if self == Self::Progress && version.is_modern() { Direction::ToClient } else { self.row().direction }
+        // spec: 2026-07-28 schema (a client answers no requests, so it has no progress to tell either)
+        match self.row().direction {
+            Direction::Both if version.is_modern() && self.is_request() => Direction::ToServer,
+            Direction::Both if version.is_modern() && self == Self::Progress => Direction::ToClient,
+            direction => direction,
+        }
     }
 
     /// The first and the last revision in which it is a message.
@@ -241,7 +251,7 @@ impl Method {
         (&row.first, &row.last)
     }
 
-    /// Whether it is a message of `version`. An unknown version has none.
+    /// Whether it is a message of `version`, or of an extension of it. An unknown version has none.
     #[must_use]
     pub fn is_in(self, version: &ProtocolVersion) -> bool {
         let (first, last) = self.revisions();
@@ -249,10 +259,26 @@ impl Method {
     }
 
     /// The capability that the side must have which serves the request or sends the notification; after a dot, the
-    /// member of it that must be true or present.
+    /// member of it that must be true or present. Where the method belongs to an [`extension`](Self::extension), it is
+    /// that instead.
     #[must_use]
     pub fn capability(self) -> Option<&'static str> {
         self.row().capability
+    }
+
+    /// The extension it belongs to in `version`, which both sides must declare; `None` if it belongs to the protocol.
+    ///
+    /// ```
+    /// use tinymcp::method::Method;
+    /// use tinymcp::protocol::{ProtocolVersion, TASKS_EXTENSION};
+    ///
+    /// assert_eq!(Method::TasksGet.extension(&ProtocolVersion::V2026_07_28), Some(TASKS_EXTENSION));
+    /// assert_eq!(Method::TasksGet.extension(&ProtocolVersion::V2025_11_25), None);
+    /// ```
+    #[must_use]
+    pub fn extension(self, version: &ProtocolVersion) -> Option<&'static str> {
+        // spec: seps/2663-tasks-extension#backward-compatibility (2025-11-25 has tasks of its own)
+        (self.row().traits.tasks && version.is_modern()).then_some(TASKS_EXTENSION)
     }
 
     /// Whether the answer may be a request for input. From 2026-07-28 on.

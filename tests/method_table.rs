@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::Value;
 use tinymcp::method::{Direction, Method};
-use tinymcp::protocol::ProtocolVersion;
+use tinymcp::protocol::{ProtocolVersion, TASKS_EXTENSION};
 
 /// The definitions of a revision's schema.
 fn definitions(version: &ProtocolVersion) -> Value {
@@ -30,8 +30,35 @@ fn every_revision_has_exactly_the_methods_of_its_schema() {
         let schema = set(names.filter_map(|name| method_of(&definitions, name)));
         let table = Method::ALL
             .iter()
-            .filter(|method| method.is_in(&version) || version.is_modern() && method.is_input_request());
+            .filter(|method| method.is_in(&version) || version.is_modern() && method.is_input_request())
+            .filter(|method| method.extension(&version).is_none());
         assert_eq!(set(table.map(|method| method.name())), schema, "{version}");
+    }
+}
+
+/// What the extension's own text defines, because no schema does.
+#[test]
+fn extensions_add_methods_to_the_newest_revision_alone() {
+    for version in ProtocolVersion::ALL {
+        let added = Method::ALL.iter().filter(|method| method.extension(&version).is_some());
+        let added: Vec<_> = added
+            .map(|method| {
+                assert!(method.is_in(&version), "{method}");
+                assert_eq!(method.extension(&version), Some(TASKS_EXTENSION));
+                (method.name(), method.direction(&version))
+            })
+            .collect();
+        let expected: &[_] = if version == ProtocolVersion::V2026_07_28 {
+            &[
+                ("tasks/get", Direction::ToServer),
+                ("tasks/update", Direction::ToServer),
+                ("tasks/cancel", Direction::ToServer),
+                ("notifications/tasks", Direction::ToClient),
+            ]
+        } else {
+            &[]
+        };
+        assert_eq!(added, expected, "{version}");
     }
 }
 
@@ -55,6 +82,7 @@ fn methods_go_the_way_of_the_schema() {
         };
         let table = |requests: bool, way: Direction| -> BTreeSet<&str> {
             let rows = Method::ALL.iter().filter(|m| m.is_in(&version) && m.is_request() == requests);
+            let rows = rows.filter(|m| m.extension(&version).is_none());
             set(rows.filter(|m| [way, Direction::Both].contains(&m.direction(&version))).map(|m| m.name()))
         };
         assert_eq!(table(true, Direction::ToServer), union("ClientRequest"), "{version}");

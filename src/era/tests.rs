@@ -8,6 +8,7 @@ use super::*;
 use crate::json::{FromJson, Json, Object};
 use crate::jsonrpc::{ErrorObject, write_error};
 use crate::method::{Direction, Method};
+use crate::protocol::task::legacy::{TaskSupport, TasksCapability, ToolExecution};
 use crate::protocol::{
     Annotations, AudioContent, BlobResourceContents, CacheScope, CallToolParams, CallToolResult,
     CancelledParams, ClientCapabilities, Content, DiscoverResult, ElicitationCapability, EmbeddedResource,
@@ -72,7 +73,7 @@ fn tool() -> ToolDefinition {
     .with_output_schema(json!({"type": "object", "properties": {"any": true}}))
     .with_annotations(hints.with_idempotent(true).with_open_world(true))
     .with_icons(icons())
-    .with_execution(object(json!({"taskSupport": "optional"})))
+    .with_execution(ToolExecution::default().with_task_support(TaskSupport::Optional))
     .with_meta(meta())
 }
 
@@ -89,7 +90,7 @@ fn server_capabilities() -> ServerCapabilities {
         .with_prompts(PromptsCapability::new(true))
         .with_resources(ResourcesCapability::new(true).with_subscribe(true))
         .with_tools(ToolsCapability::new(true))
-        .with_tasks(object(json!({"list": {}, "requests": {"tools": {"call": {}}}})))
+        .with_tasks(TasksCapability::for_tools().with_list(Object::new()))
         .with_extensions(object(json!({"com.example/x": {}})))
 }
 
@@ -99,7 +100,7 @@ fn client_capabilities() -> ClientCapabilities {
         .with_roots(RootsCapability::new(true))
         .with_sampling(SamplingCapability::default().with_context(Object::new()).with_tools(Object::new()))
         .with_elicitation(ElicitationCapability::default().with_form(Object::new()).with_url(Object::new()))
-        .with_tasks(object(json!({"list": {}})))
+        .with_tasks(TasksCapability::default().with_list(Object::new()))
         .with_extensions(object(json!({"com.example/x": {}})))
 }
 

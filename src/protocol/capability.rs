@@ -5,6 +5,8 @@
 
 use crate::json::{Object, wire};
 
+use super::task::legacy::TasksCapability;
+
 wire::wire! {
     /// What a client can do for servers.
     #[derive(Default)]
@@ -18,7 +20,7 @@ wire::wire! {
         /// It can ask its user. From 2025-06-18 on.
         pub elicitation: Option<ElicitationCapability> = "elicitation" or present,
         /// It runs requests as tasks. Revision 2025-11-25 only.
-        pub tasks: Option<Object> = "tasks" or present,
+        pub tasks: Option<TasksCapability> = "tasks" or present,
         /// Extensions with their settings, by identifier. From 2026-07-28 on.
         pub extensions: Option<Object> = "extensions" or present,
     }
@@ -64,7 +66,7 @@ wire::wire! {
         /// It has tools.
         pub tools: Option<ToolsCapability> = "tools" or present,
         /// It runs requests as tasks. Revision 2025-11-25 only.
-        pub tasks: Option<Object> = "tasks" or present,
+        pub tasks: Option<TasksCapability> = "tasks" or present,
         /// Extensions with their settings, by identifier. From 2026-07-28 on.
         pub extensions: Option<Object> = "extensions" or present,
     }
@@ -125,6 +127,27 @@ macro_rules! list_changed {
         }
     )*};
 }
+macro_rules! extensions {
+    ($($name:ident)*) => {$(
+        impl $name {
+            /// Adds the extension `identifier` with its `settings`; most have none.
+            #[must_use]
+            pub fn with_extension(mut self, identifier: &str, settings: &Object) -> Self {
+                self.extensions.get_or_insert_default().insert(identifier, settings);
+                self
+            }
+
+            /// Whether the extension `identifier` is declared, with whatever settings.
+            #[must_use]
+            pub fn has_extension(&self, identifier: &str) -> bool {
+                let settings = self.extensions.as_ref().and_then(|all| all.json(identifier));
+                settings.is_some_and(|settings| !matches!(settings.as_str(), "null" | "false"))
+            }
+        }
+    )*};
+}
+extensions!(ClientCapabilities ServerCapabilities);
+
 list_changed!(RootsCapability PromptsCapability ResourcesCapability ToolsCapability);
 
 wire::builders!(ClientCapabilities {
@@ -137,7 +160,7 @@ wire::builders!(ClientCapabilities {
     /// Adds elicitation.
     with_elicitation => elicitation: ElicitationCapability,
     /// Adds tasks.
-    with_tasks => tasks: Object,
+    with_tasks => tasks: TasksCapability,
     /// Adds extensions.
     with_extensions => extensions: Object,
 });
@@ -170,7 +193,7 @@ wire::builders!(ServerCapabilities {
     /// Adds tools.
     with_tools => tools: ToolsCapability,
     /// Adds tasks.
-    with_tasks => tasks: Object,
+    with_tasks => tasks: TasksCapability,
     /// Adds extensions.
     with_extensions => extensions: Object,
 });
@@ -199,6 +222,21 @@ mod tests {
         for tools in ["null", "false"] {
             assert_eq!(server(&format!(r#"{{"tools":{tools}}}"#)).tools, None, "{tools}");
         }
+    }
+
+    #[test]
+    fn extensions_are_declared_by_any_settings() {
+        for (settings, declared) in
+            [("{}", true), ("[]", true), (r#"{"a":1}"#, true), ("null", false), ("false", false)]
+        {
+            let read = server(&format!(r#"{{"extensions":{{"com.example/x":{settings}}}}}"#));
+            assert_eq!(read.has_extension("com.example/x"), declared, "{settings}");
+            assert!(!read.has_extension("com.example/y"));
+        }
+        let two = ServerCapabilities::default()
+            .with_extension("com.example/x", &Object::new())
+            .with_extension("com.example/y", &Object::new());
+        assert!(two.has_extension("com.example/x") && two.has_extension("com.example/y"));
     }
 
     #[test]

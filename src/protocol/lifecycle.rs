@@ -113,6 +113,8 @@ wire::string_enum! {
         Complete = "complete",
         /// A question: the request is to be sent again with the answers.
         InputRequired = "input_required",
+        /// A [`Task`](super::Task), in the place of the answer.
+        Task = "task",
     }
 }
 

@@ -22,6 +22,8 @@ pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// In a message of 2025-11-25: the task it belongs to.
 pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
+/// In the result that a task of 2025-11-25 was made: what to tell the model meanwhile.
+pub const MODEL_IMMEDIATE_RESPONSE: &str = "io.modelcontextprotocol/model-immediate-response";
 /// In a request: asks for progress notifications that carry this token.
 pub const PROGRESS_TOKEN: &str = "progressToken";
 /// W3C Trace Context: the caller's span.

@@ -9,7 +9,8 @@
 //! | `content`, `tool`, `notice` | tool calls and what accompanies them |
 //! | `resource`, `prompt`, `completion`, `logging` | the other server features, when they come |
 //! | `sampling`, `elicitation`, `roots`, `input` | what a server may ask of a client, when it comes |
-//! | `subscription`, `task` | change notices of 2026-07-28 and tasks of 2025-11-25, when they come |
+//! | `subscription` | change notices of 2026-07-28 |
+//! | `task` | tasks: the extension of 2026-07-28, and the experiment of 2025-11-25 |
 //!
 //! **Invariant:** no I/O and no policy.
 
@@ -18,6 +19,8 @@ pub mod content;
 pub mod lifecycle;
 pub mod meta;
 pub mod notice;
+pub mod subscription;
+pub mod task;
 pub mod tool;
 pub mod version;
 
@@ -35,6 +38,11 @@ pub use lifecycle::{
 };
 pub use meta::ProgressToken;
 pub use notice::{CancelledParams, ProgressParams};
+pub use subscription::{
+    ListChangedParams, SubscriptionFilter, SubscriptionsAcknowledgedParams, SubscriptionsListenParams,
+    SubscriptionsListenResult,
+};
+pub use task::{TASKS_EXTENSION, Task, TaskParams, TaskStatus, UpdateTaskParams};
 pub use tool::{
     CallToolParams, CallToolResult, ListToolsResult, RejectedTool, ToolAnnotations, ToolDefinition, ToolPage,
 };

@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::json::{FromJson, Json, JsonError, Members, Object, wire};
 
+use super::task::legacy::{TaskMetadata, TaskSupport, ToolExecution};
 use super::{CacheScope, Content, Icon, ResultType};
 
 wire::wire! {
@@ -26,7 +27,7 @@ wire::wire! {
         /// How it looks. From 2025-11-25 on.
         pub icons: Option<Vec<Icon>> = "icons",
         /// Whether it runs as a task. Revision 2025-11-25 only.
-        pub execution: Option<Object> = "execution",
+        pub execution: Option<ToolExecution> = "execution",
         /// Metadata.
         pub meta: Option<Object> = "_meta",
     }
@@ -69,7 +70,7 @@ wire::wire! {
         /// Its arguments, an object.
         pub arguments: Option<Json> = "arguments",
         /// Asks for a task instead of the result. Revision 2025-11-25 only.
-        pub task: Option<Object> = "task",
+        pub task: Option<TaskMetadata> = "task" or present,
         /// Answers to what the server asked in an earlier round, by key. From 2026-07-28 on.
         pub input_responses: Option<Object> = "inputResponses",
         /// What the server wanted back from an earlier round. From 2026-07-28 on.
@@ -121,6 +122,14 @@ impl ToolDefinition {
         self.title.as_deref().or_else(annotated).unwrap_or(&self.name)
     }
 
+    /// Whether it runs as a task. Revision 2025-11-25 only.
+    #[must_use]
+    pub fn task_support(&self) -> TaskSupport {
+        // spec: 2025-11-25 basic/utilities/tasks#tool-level-negotiation (absent means forbidden)
+        let said = self.execution.as_ref().and_then(|execution| execution.task_support.clone());
+        said.unwrap_or(TaskSupport::Forbidden)
+    }
+
     /// Reads one tool of a list, and refuses what cannot be called.
     fn from_list(raw: &RawValue) -> Result<Self, RejectedTool> {
         let reject =
@@ -159,7 +168,7 @@ wire::builders!(ToolDefinition {
     /// Sets how it looks.
     with_icons => icons: Vec<Icon>,
     /// Says whether it runs as a task.
-    with_execution => execution: Object,
+    with_execution => execution: ToolExecution,
     /// Sets the metadata.
     with_meta => meta: Object,
 });
@@ -223,6 +232,8 @@ impl CallToolParams {
 wire::builders!(CallToolParams {
     /// Sets the arguments, an object.
     with_arguments => arguments: Json,
+    /// Asks for a task.
+    with_task => task: TaskMetadata,
     /// Adds the answers to an earlier round's questions.
     with_input_responses => input_responses: Object,
     /// Adds what the server wanted back from an earlier round.

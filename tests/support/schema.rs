@@ -78,8 +78,8 @@ pub(crate) fn check(version: &ProtocolVersion, definition: &str, value: &Value) 
 
 /// What is wrong with one frame that went in `direction` between two sides that speak `version`.
 ///
-/// `answered` is the method of the request that a response answers. A method of no revision is judged by its
-/// envelope only; one of another revision is an error.
+/// `answered` is the method of the request that a response answers. A method of no revision, or of an
+/// extension, is judged by its envelope only; one of another revision is an error.
 pub(crate) fn frame_problems(
     version: &ProtocolVersion,
     direction: Direction,
@@ -107,6 +107,10 @@ pub(crate) fn frame_problems(
     }
     if ![direction, Direction::Both].contains(&known.direction(version)) {
         return Err(format!("{method} does not go {direction:?} in {version}"));
+    }
+    // The schema knows nothing of extensions.
+    if known.extension(version).is_some() {
+        return Ok(());
     }
     problems(version, &definition_of(version, method), frame)
 }
@@ -161,6 +165,13 @@ fn response_problems(version: &ProtocolVersion, frame: &Value, answered: Option<
             return Err(format!("{known} cannot ask for input"));
         }
         return problems(version, "InputRequiredResult", result);
+    }
+    let is_task = version.is_modern() && result["resultType"] == "task";
+    if is_task && known != Method::ToolsCall {
+        return Err(format!("{known} cannot become a task"));
+    }
+    if is_task || known.extension(version).is_some() {
+        return problems(version, "Result", result);
     }
     if result.get("task").is_some() && defines(version, "CreateTaskResult") {
         return problems(version, "CreateTaskResult", result);
