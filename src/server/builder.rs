@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use super::changes::{Changes, List};
 use super::connection::Connection;
 use super::feature::Feature;
 use super::pace::Paces;
@@ -215,9 +216,12 @@ impl ServerBuilder {
             tap: self.tap,
             implicit: OnceLock::new(),
         };
+        let changes = Arc::<Changes>::default();
         Ok(Server(Arc::new(Inner {
+            _tools_listener: config.tools.on_change(changes.teller(List::Tools)),
             config,
             paces: Paces::default(),
+            changes,
             stop: CancelToken::new(),
             servings: AtomicUsize::new(0),
             cleanup: Mutex::new(self.cleanup),

@@ -11,6 +11,7 @@ use crate::peer::{Served, Serving};
 use crate::protocol::{
     DiscoverResult, InitializeResult, ListToolsResult, ProtocolVersion, ServerCapabilities, ToolsCapability,
 };
+use crate::sync::Mutex;
 
 impl Inner {
     /// Whether `method` runs nobody else's code.
@@ -34,6 +35,7 @@ impl Inner {
             Ok(asked) if asked.method == Method::ToolsCall => self.call_tool(asked, out),
             Ok(asked) => match self.feature(asked.method) {
                 Some(feature) => feature.serve(asked, out),
+                None if asked.method == Method::SubscriptionsListen => self.listen(asked),
                 None => Served::Answered(self.answer(asked, out)),
             },
             Err(error) => Served::Answered(Err(error)),
@@ -66,6 +68,7 @@ impl Inner {
                 result.next_cursor = next_cursor;
                 asked.write(out, result)
             }
+            Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => self.subscribe(asked, out),
             Method::ResourcesList | Method::ResourceTemplatesList | Method::PromptsList
                 if !asked.is_modern() && !self.config.refuses_unoffered_lists =>
             {
@@ -90,11 +93,14 @@ impl Inner {
         let config = &self.config;
         let version = negotiate(&requested, &config.offered)
             .ok_or_else(|| unsupported_version(&requested, &config.offered))?;
-        asked.connection.settle(LegacyClient {
+        let client = asked.connection.settle(LegacyClient {
             version: version.clone(),
             capabilities: members.lenient("capabilities").unwrap_or_default(),
             info: members.lenient("clientInfo"),
+            asked_urls: Mutex::default(),
         });
+        let lists = self.told(&version).0;
+        self.changes.greet(asked.connection.number, asked.serving.outlet, &client, lists);
         let mut result =
             InitializeResult::new(version.clone(), self.capabilities(&version), config.info.clone());
         result.instructions.clone_from(&config.instructions);
@@ -102,11 +108,9 @@ impl Inner {
         asked.write(out, result)
     }
 
-    fn capabilities(&self, version: &ProtocolVersion) -> ServerCapabilities {
+    pub(super) fn capabilities(&self, version: &ProtocolVersion) -> ServerCapabilities {
         // spec: 2026-07-28 server/tools#capabilities (declared even while there is no tool)
-        // A Modern client hears of changes by subscriptions, which this server does not offer.
-        let mut capabilities =
-            ServerCapabilities::default().with_tools(ToolsCapability::new(version.is_legacy()));
+        let mut capabilities = ServerCapabilities::default().with_tools(ToolsCapability::new(true));
         for feature in &self.config.features {
             feature.declare(&mut capabilities, version);
         }

@@ -8,9 +8,11 @@
 
 mod asked;
 mod builder;
+mod changes;
 mod connection;
 mod dispatch;
 mod feature;
+mod listen;
 mod pace;
 mod state;
 mod tools;
@@ -23,6 +25,7 @@ use std::time::Duration;
 
 use builder::Config;
 pub use builder::ServerBuilder;
+use changes::Changes;
 use connection::Connection;
 use crossbeam_channel::select;
 use pace::Paces;
@@ -32,7 +35,7 @@ use crate::error::{Error, Result};
 use crate::jsonrpc::Message;
 use crate::peer::{CloseReport, Peer, Setup, Writing};
 use crate::sync::{CancelToken, Deadline, Mutex, lock};
-use crate::tool::ToolRegistry;
+use crate::tool::{ChangeListener, ToolRegistry};
 use crate::transport::{OpenOptions, Patience, Stdio, Transport, tapped};
 
 /// A server that offers the tools of a [`ToolRegistry`].
@@ -59,6 +62,9 @@ pub struct Server(Arc<Inner>);
 pub(crate) struct Inner {
     config: Config,
     paces: Paces,
+    changes: Arc<Changes>,
+    /// Marks changes of the tools, as long as the server lives.
+    _tools_listener: ChangeListener,
     stop: CancelToken,
     /// Connections that are being served.
     servings: AtomicUsize,
@@ -104,10 +110,7 @@ impl Server {
         let connection = Arc::new(Connection::new(Arc::clone(&self.0)));
         let setup = Setup { limits: config.limits.clone(), writing: Writing::Direct, runs_short_calls: true };
         let role = Arc::<Connection>::clone(&connection);
-        let seen = config.tools.generation();
         let peer = Peer::start(opened, role, &setup).map_err(cannot("cannot start a thread"))?;
-        // Until the connection is over: dropping the listener ends it.
-        let _listener = connection.announce_changes(&peer, seen);
         let (ended, stopped, broken) = (peer.ended(), self.0.stop.receiver(), peer.broken());
         select! {
             recv(ended) -> _ => {}
@@ -115,9 +118,12 @@ impl Server {
             // Whatever is still asked for would be done for nobody.
             recv(broken) -> _ => log::debug!("answers cannot be written any more"),
         }
+        // They are no work to drain: they would never be done.
+        self.0.end_subscriptions(connection.number);
         if !peer.drain(Deadline::after(Some(config.grace))) {
             log::warn!("requests are left unfinished after the grace of {:?}", config.grace);
         }
+        self.0.changes.forget(connection.number);
         let report = peer.close("the server is ending", &END_PATIENCE);
         if !report.flushed {
             log::error!("answers were lost: the client does not read, or its end is gone");
@@ -146,10 +152,10 @@ impl Server {
             .handle(message)
     }
 
-    /// A handle that stops the server, for another thread or a handler.
+    /// A handle that stops the server and tells its clients of changes, for another thread or a handler.
     #[must_use]
     pub fn handle(&self) -> ServerHandle {
-        ServerHandle(self.0.stop.clone())
+        ServerHandle { stop: self.0.stop.clone(), changes: Arc::clone(&self.0.changes) }
     }
 
     /// The tools that are served. Changing them tells the clients.
@@ -173,21 +179,30 @@ impl fmt::Debug for Server {
     }
 }
 
-/// Stops a server.
-#[derive(Clone, Debug)]
-pub struct ServerHandle(CancelToken);
+/// Stops a server, and tells its clients of changes. Keeps nothing of the server alive, and does nothing after its end.
+#[derive(Clone)]
+pub struct ServerHandle {
+    stop: CancelToken,
+    changes: Arc<Changes>,
+}
 
 impl ServerHandle {
     /// Ends the serving: nothing more is accepted, what was accepted is finished up to the grace. Returns at once;
     /// [`Server::start`] returns when it is done.
     pub fn stop(&self) {
-        self.0.cancel("stopped");
+        self.stop.cancel("stopped");
     }
 
     /// Whether the server was stopped.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
-        self.0.is_cancelled()
+        self.stop.is_cancelled()
+    }
+}
+
+impl fmt::Debug for ServerHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerHandle").field("is_stopped", &self.is_stopped()).finish()
     }
 }
 
