@@ -5,13 +5,14 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use super::changes::{Changes, List};
+use super::changes::Changes;
 use super::connection::Connection;
 use super::feature::Feature;
 use super::pace::Paces;
 use super::{Inner, Server};
 use crate::era::{Offered, Stamp};
 use crate::error::Result;
+use crate::method::Method;
 use crate::peer::Limits;
 use crate::protocol::{CacheScope, Implementation, ProtocolVersion};
 use crate::sync::{CancelToken, Mutex};
@@ -218,7 +219,7 @@ impl ServerBuilder {
         };
         let changes = Arc::<Changes>::default();
         Ok(Server(Arc::new(Inner {
-            _tools_listener: config.tools.on_change(changes.teller(List::Tools)),
+            _tools_listener: config.tools.on_change(changes.teller(Method::ToolsListChanged)),
             config,
             paces: Paces::default(),
             changes,

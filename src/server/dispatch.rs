@@ -3,6 +3,7 @@
 use super::Inner;
 use super::asked::Asked;
 use super::connection::Connection;
+use super::listen::told;
 use crate::context::LegacyClient;
 use crate::era::{negotiate, unsupported_version};
 use crate::jsonrpc::ErrorObject;
@@ -99,10 +100,9 @@ impl Inner {
             info: members.lenient("clientInfo"),
             asked_urls: Mutex::default(),
         });
-        let lists = self.told(&version).0;
-        self.changes.greet(asked.connection.number, asked.serving.outlet, &client, lists);
-        let mut result =
-            InitializeResult::new(version.clone(), self.capabilities(&version), config.info.clone());
+        let capabilities = self.capabilities(&version);
+        self.changes.greet(asked.connection.number, asked.serving.outlet, client, told(&capabilities));
+        let mut result = InitializeResult::new(version.clone(), capabilities, config.info.clone());
         result.instructions.clone_from(&config.instructions);
         asked.version = version;
         asked.write(out, result)

@@ -4,14 +4,31 @@ use std::sync::Arc;
 
 use super::Inner;
 use super::asked::{Asked, bad_params};
-use super::changes::{Lists, MAX_URI_BYTES};
-use crate::json::{JsonError, Members};
+use super::changes::{text, write_meta};
+use crate::json::{FromJson, JsonError, Members};
 use crate::jsonrpc::{ErrorObject, write_json};
 use crate::method::Method;
 use crate::peer::{Call, Outlet, Served};
-use crate::protocol::{
-    ProtocolVersion, SubscriptionFilter, SubscriptionsAcknowledgedParams, SubscriptionsListenResult,
-};
+use crate::protocol::ServerCapabilities;
+
+/// A longer URI is not watched.
+const MAX_URI_BYTES: usize = 8 * 1024;
+
+/// The members of a filter that ask for the notices of a list.
+const LISTS: [(&str, Method); 3] = [
+    ("toolsListChanged", Method::ToolsListChanged),
+    ("promptsListChanged", Method::PromptsListChanged),
+    ("resourcesListChanged", Method::ResourcesListChanged),
+];
+
+/// The one that asks for the notices of single resources.
+const RESOURCES: &str = "resourceSubscriptions";
+
+/// What a client wants to hear, and of that only what the server can tell.
+struct Filter {
+    told: Vec<Method>,
+    uris: Vec<String>,
+}
 
 impl Inner {
     /// Opens a subscription: it is acknowledged and stays open.
@@ -23,48 +40,18 @@ impl Inner {
     }
 
     fn open_subscription(&self, asked: &mut Asked<'_>) -> Result<(), ErrorObject> {
-        let filter = self.honoured(read_filter(asked)?, &asked.version);
-        let lists =
-            [&filter.tools_list_changed, &filter.prompts_list_changed, &filter.resources_list_changed];
-        let lists = lists.map(Option::is_some);
+        let filter = read_filter(asked, &told(&self.capabilities(&asked.version)))?;
         let (outlet, call) = (asked.serving.outlet, asked.serving.call);
-        let uris = filter.resource_subscriptions.clone().unwrap_or_default();
-        let mut params = Vec::new();
-        write_json(&mut params, &SubscriptionsAcknowledgedParams::new(&call.id, filter));
-        let params = String::from_utf8_lossy(&params);
+        let honoured = filter.told.clone();
         // spec: 2026-07-28 basic/patterns/subscriptions#acknowledgment (the first message of the subscription)
-        let acknowledge = || outlet.post(Some(call), Method::SubscriptionsAcknowledged.name(), Some(&params));
+        let acknowledge = |uris: &[Arc<str>]| {
+            let params = acknowledgement(call, &honoured, uris);
+            outlet.post(Some(call), Method::SubscriptionsAcknowledged.name(), text(&params))
+        };
         let connection = asked.connection.number;
         self.changes
-            .listen(connection, (outlet, call), (lists, &uris), &acknowledge)
+            .listen(connection, (outlet, call), (filter.told, &filter.uris), &acknowledge)
             .map_err(ErrorObject::internal)
-    }
-
-    /// The part of `asked` that this server has, each resource once.
-    fn honoured(&self, asked: SubscriptionFilter, version: &ProtocolVersion) -> SubscriptionFilter {
-        let (lists, resources) = self.told(version);
-        let list = |at: usize, asked: Option<bool>| asked.filter(|asked| *asked && lists[at]);
-        let mut filter = SubscriptionFilter::default();
-        filter.tools_list_changed = list(0, asked.tools_list_changed);
-        filter.prompts_list_changed = list(1, asked.prompts_list_changed);
-        filter.resources_list_changed = list(2, asked.resources_list_changed);
-        filter.resource_subscriptions = asked.resource_subscriptions.filter(|_| resources);
-        if let Some(uris) = &mut filter.resource_subscriptions {
-            uris.sort_unstable();
-            uris.dedup();
-        }
-        filter
-    }
-
-    /// What clients of `version` can be told of: lists, and single resources.
-    pub(super) fn told(&self, version: &ProtocolVersion) -> (Lists, bool) {
-        let all = self.capabilities(version);
-        let lists = [
-            all.tools.is_some_and(|tools| tools.list_changed()),
-            all.prompts.is_some_and(|prompts| prompts.list_changed()),
-            all.resources.as_ref().is_some_and(|resources| resources.list_changed()),
-        ];
-        (lists, all.resources.is_some_and(|resources| resources.subscribe == Some(true)))
     }
 
     /// Ends the subscriptions of a connection in good order.
@@ -72,25 +59,24 @@ impl Inner {
     /// spec: 2026-07-28 basic/patterns/cancellation (a server that tears a subscription down MUST cancel it),
     /// basic/patterns/subscriptions#graceful-closure (and SHOULD answer the request)
     pub(super) fn end_subscriptions(&self, connection: u64) {
-        self.changes.close(connection, &|outlet: &Arc<dyn Outlet>, call: &Arc<Call>| {
-            let mut params = br#"{"requestId":"#.to_vec();
-            write_json(&mut params, &call.id);
-            params.extend_from_slice(br#","reason":"the server is ending"}"#);
-            let params = String::from_utf8_lossy(&params);
-            if let Err(not_sent) = outlet.post(Some(call), Method::Cancelled.name(), Some(&params)) {
-                log::debug!("subscription {} was not cancelled: {not_sent:?}", call.id);
-            }
-            let mut result = Vec::new();
-            match self.config.stamp.write(&mut result, None, &SubscriptionsListenResult::new(&call.id)) {
-                Ok(()) => outlet.answer(call, &String::from_utf8_lossy(&result)),
-                Err(e) => log::error!("subscription {} has no end: {e}", call.id),
-            }
+        self.changes.close(connection, &|outlet: &dyn Outlet, call: &Arc<Call>| {
+            let mut json = br#"{"requestId":"#.to_vec();
+            write_json(&mut json, &call.id);
+            json.extend_from_slice(br#","reason":"the server is ending"}"#);
+            // Without room for it the answer says the same.
+            drop(outlet.post(Some(call), Method::Cancelled.name(), text(&json)));
+            json.clear();
+            json.push(b'{');
+            write_meta(&mut json, &call.id);
+            json.push(b'}');
+            self.config.stamp.complete(&mut json, 0, None);
+            text(&json).into_iter().for_each(|result| outlet.answer(call, result));
         });
     }
 
     /// `resources/subscribe` and `resources/unsubscribe`.
     pub(super) fn subscribe(&self, mut asked: Asked<'_>, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
-        if !self.told(&asked.version).1 {
+        if !told(&self.capabilities(&asked.version)).contains(&Method::ResourcesUpdated) {
             return Err(ErrorObject::method_not_found(asked.method.name()));
         }
         let uri: String = asked.param("uri")?;
@@ -106,20 +92,78 @@ impl Inner {
     }
 }
 
-/// What a client wants to hear. Strict, unlike most reading: what is misread here would be waited for in vain.
-fn read_filter(asked: &mut Asked<'_>) -> Result<SubscriptionFilter, ErrorObject> {
-    let bad = |error| bad_params(error, Some("notifications"));
+/// The notices that a server with these capabilities has.
+pub(super) fn told(capabilities: &ServerCapabilities) -> Vec<Method> {
+    let resources = capabilities.resources.as_ref();
+    let all = [
+        (capabilities.tools.as_ref().is_some_and(|tools| tools.list_changed()), Method::ToolsListChanged),
+        (capabilities.prompts.as_ref().is_some_and(|p| p.list_changed()), Method::PromptsListChanged),
+        (resources.is_some_and(|resources| resources.list_changed()), Method::ResourcesListChanged),
+        (resources.is_some_and(|resources| resources.subscribe == Some(true)), Method::ResourcesUpdated),
+    ];
+    all.into_iter().filter(|(is_told, _)| *is_told).map(|(_, method)| method).collect()
+}
+
+/// The parameters that say what is honoured.
+fn acknowledgement(call: &Call, told: &[Method], uris: &[Arc<str>]) -> Vec<u8> {
+    let mut out = vec![b'{'];
+    write_meta(&mut out, &call.id);
+    out.extend_from_slice(br#","notifications":{"#);
+    for (name, _) in LISTS.iter().filter(|(_, method)| told.contains(method)) {
+        write_json(&mut out, name);
+        out.extend_from_slice(b":true,");
+    }
+    if told.contains(&Method::ResourcesUpdated) {
+        write_json(&mut out, RESOURCES);
+        out.extend_from_slice(b":[");
+        for uri in uris {
+            write_json(&mut out, &**uri);
+            out.push(b',');
+        }
+        close(&mut out, b"],");
+    }
+    close(&mut out, b"}}");
+    out
+}
+
+/// Ends a list of members or values, each of which is followed by a comma.
+fn close(out: &mut Vec<u8>, end: &[u8]) {
+    if out.last() == Some(&b',') {
+        out.pop();
+    }
+    out.extend_from_slice(end);
+}
+
+/// What a client wants to hear of what can be `told`. Strict, unlike most reading: what is misread here would be waited for
+/// in vain.
+fn read_filter(asked: &mut Asked<'_>, told: &[Method]) -> Result<Filter, ErrorObject> {
+    let bad = |error: JsonError| bad_params(error, Some("notifications"));
     let raw = asked.members.take("notifications").ok_or_else(|| bad(JsonError::new("missing")))?;
     let mut members = Members::of(raw).map_err(bad)?;
-    let mut filter = SubscriptionFilter::default();
-    filter.tools_list_changed = members.required("toolsListChanged").map_err(bad)?;
-    filter.prompts_list_changed = members.required("promptsListChanged").map_err(bad)?;
-    filter.resources_list_changed = members.required("resourcesListChanged").map_err(bad)?;
-    filter.resource_subscriptions = members.required("resourceSubscriptions").map_err(bad)?;
-    for (at, uri) in filter.resource_subscriptions.iter().flatten().enumerate() {
-        check_length(uri).map_err(|e| bad(e.at(at).inside("resourceSubscriptions")))?;
+    let mut filter = Filter { told: Vec::new(), uris: Vec::new() };
+    for (name, method) in LISTS {
+        if is_true(&mut members, name).map_err(bad)? && told.contains(&method) {
+            filter.told.push(method);
+        }
+    }
+    if let Some(raw) = members.take(RESOURCES).filter(|raw| raw.get() != "null") {
+        let uris = Vec::<String>::from_json(raw).map_err(|e| bad(e.inside(RESOURCES)))?;
+        for (at, uri) in uris.iter().enumerate() {
+            check_length(uri).map_err(|e| bad(e.at(at).inside(RESOURCES)))?;
+        }
+        if told.contains(&Method::ResourcesUpdated) {
+            filter.told.push(Method::ResourcesUpdated);
+            filter.uris = uris;
+        }
     }
     Ok(filter)
+}
+
+fn is_true(members: &mut Members<'_>, name: &str) -> Result<bool, JsonError> {
+    match members.take(name).filter(|raw| raw.get() != "null") {
+        Some(raw) => bool::from_json(raw).map_err(|e| e.inside(name)),
+        None => Ok(false),
+    }
 }
 
 fn check_length(uri: &str) -> Result<(), JsonError> {

@@ -13,8 +13,7 @@ mod marks;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-pub(super) use marks::{List, Lists, MAX_URI_BYTES};
-use marks::{Listener, Marks, Owner, Turn};
+use marks::{Listener, Marks, Notice, Owner, Turn};
 
 use super::{Server, ServerHandle};
 use crate::context::LegacyClient;
@@ -61,53 +60,53 @@ impl Changes {
 
     /// Ends the subscriptions of `connection`, which can have none any more: each is told what it has not been told, and
     /// then `end` is called.
-    pub(super) fn close(&self, connection: u64, end: &dyn Fn(&Arc<dyn Outlet>, &Arc<Call>)) {
-        let turns = self.lock().marks.close(connection);
-        for mut turn in turns {
-            let _ = send(&mut turn); // as far as that goes: there is no other time
+    pub(super) fn close(&self, connection: u64, end: &dyn Fn(&dyn Outlet, &Arc<Call>)) {
+        while let Some(turn) = self.take_out(connection, true) {
             if let Owner::Listen(call) = &turn.owner {
-                end(&turn.outlet, call);
+                end(&*turn.outlet, call);
             }
         }
-        self.wake.notify_one();
     }
 
     /// Ends what the handshake of `connection` opened, after a last word.
     pub(super) fn forget(&self, connection: u64) {
-        let turns = self.lock().marks.take_legacy(connection);
-        for mut turn in turns {
-            let _ = send(&mut turn);
-        }
+        while self.take_out(connection, false).is_some() {}
+        // Perhaps that was the last one.
         self.wake.notify_one();
     }
 
-    /// A Legacy client has introduced itself. It is told nothing before [`initialized`](Self::initialized).
+    fn take_out(&self, connection: u64, listens: bool) -> Option<Turn> {
+        let turn = self.lock().marks.close(connection, listens)?;
+        send(&turn); // as far as that goes: there is no other time
+        Some(turn)
+    }
+
+    /// A Legacy client has introduced itself, and can be `told` these notices. It hears of nothing before
+    /// [`initialized`](Self::initialized).
     pub(super) fn greet(
         &self,
         connection: u64,
         outlet: &Arc<dyn Outlet>,
-        client: &Arc<LegacyClient>,
-        lists: Lists,
+        client: Arc<LegacyClient>,
+        told: Vec<Method>,
     ) {
-        let mut state = self.lock();
-        if !state.marks.greet_again(connection, client) {
-            let listener = Listener::new(connection, Owner::Legacy(Arc::clone(client)), outlet, lists);
-            if let Err(problem) = state.marks.add(listener) {
-                log::debug!("{problem}");
-            }
-        }
+        let listener = Listener::new(connection, Owner::Legacy(client), outlet, told);
+        self.lock().marks.greet(listener);
     }
 
     /// A Legacy client has completed its handshake.
     pub(super) fn initialized(self: &Arc<Self>, connection: u64) {
-        self.mark(&mut |marks| marks.initialized(connection));
+        let mut state = self.lock();
+        if state.marks.initialized(connection) {
+            self.schedule(&mut state);
+        }
     }
 
     /// Watches a resource for a Legacy client.
     ///
     /// # Errors
     /// When the connection carries no notices, or watches too much.
-    pub(super) fn subscribe(&self, connection: u64, uri: &str) -> Result<(), String> {
+    pub(super) fn subscribe(&self, connection: u64, uri: &str) -> Result<(), &'static str> {
         self.lock().marks.subscribe(connection, uri)
     }
 
@@ -116,7 +115,8 @@ impl Changes {
         self.lock().marks.unsubscribe(connection, uri);
     }
 
-    /// Opens a subscription: `acknowledge` is called once it hears of changes and before it is told of any.
+    /// Opens a subscription that is `told` these notices, of resources those with these URIs. `acknowledge` is called when it
+    /// misses nothing any more, and before it is told anything, with the URIs in order and each once.
     ///
     /// # Errors
     /// When there are too many, or it could not be acknowledged.
@@ -124,53 +124,46 @@ impl Changes {
         self: &Arc<Self>,
         connection: u64,
         (outlet, call): (&Arc<dyn Outlet>, &Arc<Call>),
-        (lists, uris): (Lists, &[String]),
-        acknowledge: &dyn Fn() -> Result<(), NotSent>,
-    ) -> Result<(), String> {
-        let mut listener = Listener::new(connection, Owner::Listen(Arc::clone(call)), outlet, lists);
-        for uri in uris {
-            listener.watch(uri);
-        }
+        (told, uris): (Vec<Method>, &[String]),
+        acknowledge: &dyn Fn(&[Arc<str>]) -> Result<(), NotSent>,
+    ) -> Result<(), &'static str> {
+        let mut listener = Listener::new(connection, Owner::Listen(Arc::clone(call)), outlet, told);
+        uris.iter().for_each(|uri| listener.watch(uri));
+        let uris = listener.watched.clone();
         let key = self.lock().marks.add(listener)?;
-        if let Err(not_sent) = acknowledge() {
-            self.lock().marks.remove(key);
-            log::debug!("subscription {} was not acknowledged: {not_sent:?}", call.id);
-            return Err("server busy: the client does not read".to_owned());
-        }
-        let mut is_open = false;
-        self.mark(&mut |marks| {
-            let is_due = marks.acknowledged(key);
-            is_open = is_due.is_some();
-            is_due == Some(true)
-        });
-        if is_open { Ok(()) } else { Err("server is ending".to_owned()) }
-    }
-
-    /// The list has changed.
-    pub(super) fn list_changed(self: &Arc<Self>, list: List) {
-        self.mark(&mut |marks| marks.mark_list(list));
-    }
-
-    /// What a registry of `list` calls when it changes, for its `on_change`.
-    pub(super) fn teller(self: &Arc<Self>, list: List) -> impl Fn() + Send + Sync + 'static {
-        let changes = Arc::clone(self);
-        move || changes.list_changed(list)
-    }
-
-    /// Has `mark` look for what is to be told, and told it is.
-    fn mark(self: &Arc<Self>, mark: &mut dyn FnMut(&mut Marks) -> bool) {
+        // The call is then answered, and its listener forgotten like any other whose call has ended.
+        acknowledge(&uris).map_err(|_| "server busy: the client does not read")?;
         let mut state = self.lock();
-        if !mark(&mut state.marks) {
-            return;
+        if state.marks.acknowledged(key).ok_or("server is ending")? {
+            self.schedule(&mut state);
         }
-        let at = Instant::now() + SETTLE;
-        state.due = Some(state.due.map_or(at, |due| due.min(at)));
+        Ok(())
+    }
+
+    /// Something has changed.
+    pub(super) fn tell(self: &Arc<Self>, method: Method, subject: Option<&str>) {
+        let notice = Notice { method, subject: subject.map(Arc::from) };
+        let mut state = self.lock();
+        if state.marks.mark(&notice) {
+            self.schedule(&mut state);
+        }
+    }
+
+    /// What a registry calls when it changes, for its `on_change`; `method` is the notice of that.
+    pub(super) fn teller(self: &Arc<Self>, method: Method) -> impl Fn() + Send + Sync + 'static {
+        let changes = Arc::clone(self);
+        move || changes.tell(method, None)
+    }
+
+    /// Has told what is marked.
+    fn schedule(self: &Arc<Self>, state: &mut State) {
+        state.is_due_within(SETTLE);
         if !state.is_running {
             let changes = Arc::clone(self);
             let thread = std::thread::Builder::new().name("mcp-changes".into());
-            match thread.spawn(move || changes.run()) {
-                Ok(_) => state.is_running = true,
-                Err(e) => log::warn!("no thread to tell of changes, the next one tries again: {e}"),
+            state.is_running = thread.spawn(move || changes.run()).is_ok();
+            if !state.is_running {
+                log::warn!("no thread to tell of changes; the next change tries again");
             }
         }
         self.wake.notify_one();
@@ -189,39 +182,31 @@ impl Changes {
             if state.due.take().is_none() {
                 break;
             }
-            let is_left;
-            (state, is_left) = self.tell(state);
+            state = self.tell_all(state);
             last = Instant::now();
-            if is_left {
-                let again = last + RETRY;
-                state.due = Some(state.due.map_or(again, |due| due.min(again)));
-            }
         }
         state.due = None;
         state.is_running = false;
     }
 
-    /// Tells every listener what is due; whether some had no room for it.
-    fn tell<'a>(&'a self, mut state: MutexGuard<'a, State>) -> (MutexGuard<'a, State>, bool) {
+    /// Tells every listener what is due.
+    fn tell_all<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         state.marks.prune();
-        let (mut key, mut is_left) = (0, false);
-        while let Some(mut turn) = state.marks.next_turn(key) {
+        let mut key = 0;
+        while let Some(turn) = state.marks.next_turn(key) {
             key = turn.key;
             drop(state);
-            let sent = send(&mut turn);
-            let notices = std::mem::take(&mut turn.notices);
-            drop(turn); // perhaps the last to hold a connection
+            let left = send(&turn);
+            let Turn { notices, outlet, .. } = turn;
+            drop(outlet); // perhaps the last to hold a connection
             state = self.lock();
-            match sent {
-                Ok(()) => {}
-                Err(NotSent::Full(_)) => {
-                    state.marks.put_back(key, notices);
-                    is_left = true;
-                }
-                Err(NotSent::Closed(_)) => state.marks.remove(key),
+            let left = &notices[notices.len() - left..];
+            if !left.is_empty() {
+                state.marks.put_back(key, left);
+                state.is_due_within(RETRY);
             }
         }
-        (state, is_left)
+        state
     }
 
     // Poisoned locks are entered: nothing of somebody else runs inside.
@@ -230,42 +215,55 @@ impl Changes {
     }
 }
 
-/// Sends what is due until there is no room; what was sent is taken out of `turn`.
-fn send(turn: &mut Turn) -> Result<(), NotSent> {
-    while let Some(notice) = turn.notices.last() {
-        let mut params = Vec::new();
-        let mut member = |name: &str, write: &dyn Fn(&mut Vec<u8>)| {
-            params.push(if params.is_empty() { b'{' } else { b',' });
-            write_json(&mut params, name);
-            params.push(b':');
-            write(&mut params);
-        };
+impl State {
+    fn is_due_within(&mut self, time: Duration) {
+        let at = Instant::now() + time;
+        self.due = Some(self.due.map_or(at, |due| due.min(at)));
+    }
+}
+
+/// Sends what is due while there is room; how many notices are left.
+fn send(turn: &Turn) -> usize {
+    let mut params = Vec::new();
+    for (at, notice) in turn.notices.iter().enumerate() {
+        params.clear();
         let call = match &turn.owner {
             Owner::Legacy(_) => None,
             Owner::Listen(call) => {
-                member("_meta", &|out| write_meta(out, &call.id));
+                params.push(b'{');
+                write_meta(&mut params, &call.id);
                 Some(&**call)
             }
         };
         if let Some(subject) = &notice.subject {
-            let name = if notice.method == Method::ElicitationComplete { "elicitationId" } else { "uri" };
-            member(name, &|out| write_json(out, &**subject));
+            params.push(if params.is_empty() { b'{' } else { b',' });
+            let is_question = notice.method == Method::ElicitationComplete;
+            write_json(&mut params, if is_question { "elicitationId" } else { "uri" });
+            params.push(b':');
+            write_json(&mut params, &**subject);
         }
         if !params.is_empty() {
             params.push(b'}');
         }
-        let params = String::from_utf8_lossy(&params);
-        turn.outlet.post(call, notice.method.name(), Some(&*params).filter(|params| !params.is_empty()))?;
-        turn.notices.pop();
+        let params = text(&params);
+        let sent = turn.outlet.post(call, notice.method.name(), params);
+        if matches!(sent, Err(NotSent::Full(_))) {
+            return turn.notices.len() - at;
+        }
     }
-    Ok(())
+    0
 }
 
-/// Appends the metadata of a message that belongs to the subscription of the request `id`.
+/// What was written as JSON, if there is any.
+pub(super) fn text(json: &[u8]) -> Option<&str> {
+    std::str::from_utf8(json).ok().filter(|text| !text.is_empty())
+}
+
+/// Appends the metadata of a message that belongs to the subscription of the request `id`, as a member.
 ///
 /// spec: 2026-07-28 basic/patterns/subscriptions#receiving-notifications
-fn write_meta(out: &mut Vec<u8>, id: &RequestId) {
-    out.push(b'{');
+pub(super) fn write_meta(out: &mut Vec<u8>, id: &RequestId) {
+    out.extend_from_slice(b"\"_meta\":{");
     write_json(out, meta::SUBSCRIPTION_ID);
     out.push(b':');
     write_json(out, id);
@@ -273,24 +271,24 @@ fn write_meta(out: &mut Vec<u8>, id: &RequestId) {
 }
 
 macro_rules! tells {
-    ($($owner:ty: $changes:expr;)*) => {$(
+    ($($owner:ty)*) => {$(
         impl $owner {
             /// Tells clients that the list of tools has changed. A [`ToolRegistry`](crate::ToolRegistry) says so by itself;
             /// this is for tools that describe themselves anew.
             ///
             /// Returns at once. Clients are told 10 ms later, together with what changes meanwhile.
             pub fn tools_changed(&self) {
-                $changes(self).list_changed(List::Tools);
+                self.changes().tell(Method::ToolsListChanged, None);
             }
 
             /// Tells clients that the list of prompts has changed, if the server has prompts.
             pub fn prompts_changed(&self) {
-                $changes(self).list_changed(List::Prompts);
+                self.changes().tell(Method::PromptsListChanged, None);
             }
 
             /// Tells clients that the list of resources or of resource templates has changed, if the server has resources.
             pub fn resources_changed(&self) {
-                $changes(self).list_changed(List::Resources);
+                self.changes().tell(Method::ResourcesListChanged, None);
             }
 
             /// Tells the clients that subscribed to the resource `uri` that it has changed. The URI is compared as it is
@@ -308,18 +306,27 @@ macro_rules! tells {
             /// # Ok::<(), tinymcp::Error>(())
             /// ```
             pub fn resource_updated(&self, uri: &str) {
-                $changes(self).mark(&mut |marks| marks.mark_resource(uri));
+                self.changes().tell(Method::ResourcesUpdated, Some(uri));
             }
 
             /// Tells the client whose user was sent to a URL by the elicitation `id` that this is done. Only revision 2025-11-25
             /// has such a notice; other clients are told nothing.
             pub fn elicitation_completed(&self, id: &str) {
-                $changes(self).mark(&mut |marks| marks.mark_completed(id));
+                self.changes().tell(Method::ElicitationComplete, Some(id));
             }
         }
     )*};
 }
-tells! {
-    Server: |server: &Self| Arc::clone(&server.0.changes);
-    ServerHandle: |handle: &Self| Arc::clone(&handle.changes);
+tells!(Server ServerHandle);
+
+impl Server {
+    fn changes(&self) -> &Arc<Changes> {
+        &self.0.changes
+    }
+}
+
+impl ServerHandle {
+    fn changes(&self) -> &Arc<Changes> {
+        &self.changes
+    }
 }
