@@ -6,15 +6,17 @@
 //! | file | holds |
 //! |---|---|
 //! | `version`, `meta`, `capability`, `lifecycle` | what every connection needs |
-//! | `content`, `tool`, `notice` | tool calls and what accompanies them |
+//! | `content`, `contents`, `tool`, `notice` | tool calls and what accompanies them |
 //! | `resource`, `prompt`, `completion`, `logging` | the other server features, when they come |
 //! | `sampling`, `elicitation`, `roots`, `input` | what a server may ask of a client, when it comes |
 //! | `subscription`, `task` | change notices of 2026-07-28 and tasks of 2025-11-25, when they come |
 //!
 //! **Invariant:** no I/O and no policy.
 
+mod base64;
 pub mod capability;
 pub mod content;
+pub mod contents;
 pub mod lifecycle;
 pub mod meta;
 pub mod notice;
@@ -26,9 +28,9 @@ pub use capability::{
     SamplingCapability, ServerCapabilities, ToolsCapability,
 };
 pub use content::{
-    Annotations, AudioContent, BlobResourceContents, Content, EmbeddedResource, ImageContent,
-    ResourceContents, ResourceLink, Role, TextContent, TextResourceContents,
+    Annotations, AudioContent, Content, EmbeddedResource, ImageContent, ResourceLink, Role, TextContent,
 };
+pub use contents::{BlobResourceContents, ResourceContents, TextResourceContents};
 pub use lifecycle::{
     CacheScope, DiscoverResult, Icon, IconTheme, Implementation, InitializeParams, InitializeResult,
     PaginatedParams, ResultType,
