@@ -16,7 +16,7 @@ use tinymcp::protocol::{
     AudioContent, BlobResourceContents, CallToolParams, CallToolResult, CancelledParams, ClientCapabilities,
     Content, DiscoverResult, EmbeddedResource, ImageContent, InitializeParams, InitializeResult,
     ListToolsResult, PaginatedParams, ProgressParams, ProtocolVersion, ResourceContents, ResourceLink,
-    ServerCapabilities, TextContent, TextResourceContents, ToolDefinition, ToolPage,
+    ServerCapabilities, TextContent, TextResourceContents, ToolDefinition,
 };
 use tinymcp::{ErrorObject, Message};
 
@@ -192,10 +192,10 @@ fn unknown_members_survive_at_every_level() {
 #[test]
 fn a_page_of_tools_keeps_every_official_tool() {
     for (_, value) in examples().into_iter().filter(|(name, _)| name == "Tool") {
-        let page: ToolPage = tinymcp::json::FromJson::from_json(
+        let page: ListToolsResult = tinymcp::json::FromJson::from_json(
             tinymcp::json::Json::from(json!({"tools": [value, {"broken": true}]})).as_raw(),
         )
         .expect("a page");
-        assert_eq!((page.tools.len(), page.rejected.len()), (1, 1), "{value:#}");
+        assert_eq!((page.items.len(), page.rejected.len()), (1, 1), "{value:#}");
     }
 }

@@ -10,7 +10,7 @@ use crate::json::{FromJson, Json, JsonError, Members, Object};
 use crate::protocol::{
     Annotations, AudioContent, BlobResourceContents, CallToolParams, CallToolResult, ClientCapabilities,
     Content, DiscoverResult, ElicitationCapability, EmbeddedResource, ImageContent, Implementation,
-    InitializeParams, InitializeResult, ListToolsResult, ProgressParams, ProtocolVersion, ResourceContents,
+    InitializeParams, InitializeResult, Page, ProgressParams, ProtocolVersion, ResourceContents,
     ResourceLink, RootsCapability, SamplingCapability, ServerCapabilities, TextContent, TextResourceContents,
     ToolDefinition,
 };
@@ -46,8 +46,8 @@ impl<T: Lower> Lower for Vec<T> {
 /// Rows: `member: since V` and `until V` leave the member out in other revisions, `only V` in all but one,
 /// `within` lowers what is inside, `by f` calls a function on the whole.
 macro_rules! table {
-    ($( $name:ident { $( $field:ident : $rule:ident $($arg:ident)? ),* $(,)? } )*) => {$(
-        impl Lower for $name {
+    ($( $name:ident $(<$t:ident>)? { $( $field:ident : $rule:ident $($arg:ident)? ),* $(,)? } )*) => {$(
+        impl $(<$t: Lower>)? Lower for $name $(<$t>)? {
             fn lower(&mut self, version: &ProtocolVersion) {
                 $( table!(@ self version $field $rule $($arg)?); )*
             }
@@ -67,6 +67,12 @@ macro_rules! table {
 }
 
 table! {
+    Page<T> {
+        items: within,
+        ttl_ms: since V2026_07_28,
+        cache_scope: since V2026_07_28,
+        result_type: since V2026_07_28,
+    }
     ToolDefinition {
         title: since V2025_06_18,
         output_schema: since V2025_06_18,
@@ -75,12 +81,6 @@ table! {
         icons: since V2025_11_25,
         execution: only V2025_11_25,
         meta: since V2025_06_18,
-    }
-    ListToolsResult {
-        tools: within,
-        ttl_ms: since V2026_07_28,
-        cache_scope: since V2026_07_28,
-        result_type: since V2026_07_28,
     }
     CallToolParams {
         task: only V2025_11_25,

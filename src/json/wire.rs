@@ -121,8 +121,8 @@ pub(crate) fn present<T: FromJson + Default>(members: &mut Members<'_>, name: &s
 
 /// Consuming setters of optional fields: `with_title => title: String`.
 macro_rules! builders {
-    ($name:ident { $( $(#[$meta:meta])* $with:ident => $field:ident : $ty:ty ),* $(,)? }) => {
-        impl $name {
+    ($name:ident $(<$t:ident>)? { $( $(#[$meta:meta])* $with:ident => $field:ident : $ty:ty ),* $(,)? }) => {
+        impl $(<$t>)? $name $(<$t>)? {
             $(
                 $(#[$meta])*
                 #[must_use]

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `version`, `meta`, `capability`, `lifecycle` | what every connection needs |
 //! | `content`, `contents`, `tool`, `notice` | tool calls and what accompanies them |
+//! | `page` | lists of anything, page by page |
 //! | `resource`, `prompt`, `completion`, `logging` | the other server features, when they come |
 //! | `sampling`, `elicitation`, `roots`, `input` | what a server may ask of a client, when it comes |
 //! | `subscription`, `task` | change notices of 2026-07-28 and tasks of 2025-11-25, when they come |
@@ -20,6 +21,7 @@ pub mod contents;
 pub mod lifecycle;
 pub mod meta;
 pub mod notice;
+pub mod page;
 pub mod tool;
 pub mod version;
 
@@ -37,7 +39,6 @@ pub use lifecycle::{
 };
 pub use meta::ProgressToken;
 pub use notice::{CancelledParams, ProgressParams};
-pub use tool::{
-    CallToolParams, CallToolResult, ListToolsResult, RejectedTool, ToolAnnotations, ToolDefinition, ToolPage,
-};
+pub use page::{Listed, Page, Rejected};
+pub use tool::{CallToolParams, CallToolResult, ListToolsResult, ToolAnnotations, ToolDefinition};
 pub use version::ProtocolVersion;
