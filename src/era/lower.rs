@@ -9,10 +9,12 @@ use serde_json::value::RawValue;
 use crate::json::{FromJson, Json, JsonError, Members, Object};
 use crate::protocol::{
     Annotations, AudioContent, BlobResourceContents, CallToolParams, CallToolResult, ClientCapabilities,
-    Content, DiscoverResult, ElicitationCapability, EmbeddedResource, ImageContent, Implementation,
-    InitializeParams, InitializeResult, Page, ProgressParams, ProtocolVersion, ResourceContents,
-    ResourceLink, RootsCapability, SamplingCapability, ServerCapabilities, TextContent, TextResourceContents,
-    ToolDefinition,
+    CompleteParams, CompleteResult, CompletionReference, Content, DiscoverResult, ElicitationCapability,
+    EmbeddedResource, GetPromptParams, GetPromptResult, ImageContent, Implementation, InitializeParams,
+    InitializeResult, Page, ProgressParams, Prompt, PromptArgument, PromptMessage, PromptReference,
+    ProtocolVersion, ReadResourceParams, ReadResourceResult, Resource, ResourceContents, ResourceLink,
+    ResourceTemplate, RootsCapability, SamplingCapability, ServerCapabilities, TextContent,
+    TextResourceContents, ToolDefinition,
 };
 
 /// A wire type that differs between revisions.
@@ -102,6 +104,41 @@ table! {
     TextResourceContents { meta: since V2025_06_18 }
     BlobResourceContents { meta: since V2025_06_18 }
 
+    Resource {
+        title: since V2025_06_18,
+        annotations: within,
+        icons: since V2025_11_25,
+        meta: since V2025_06_18,
+    }
+    ResourceTemplate {
+        title: since V2025_06_18,
+        annotations: within,
+        icons: since V2025_11_25,
+        meta: since V2025_06_18,
+    }
+    ReadResourceParams { input_responses: since V2026_07_28, request_state: since V2026_07_28 }
+    ReadResourceResult {
+        contents: within,
+        ttl_ms: since V2026_07_28,
+        cache_scope: since V2026_07_28,
+        result_type: since V2026_07_28,
+    }
+
+    Prompt {
+        title: since V2025_06_18,
+        arguments: within,
+        icons: since V2025_11_25,
+        meta: since V2025_06_18,
+    }
+    PromptArgument { title: since V2025_06_18 }
+    GetPromptParams { input_responses: since V2026_07_28, request_state: since V2026_07_28 }
+    GetPromptResult { messages: within, result_type: since V2026_07_28 }
+    PromptMessage { content: within }
+
+    CompleteParams { reference: within, context: since V2025_06_18 }
+    PromptReference { title: since V2025_06_18 }
+    CompleteResult { result_type: since V2026_07_28 }
+
     Implementation {
         title: since V2025_06_18,
         description: since V2025_11_25,
@@ -137,6 +174,14 @@ impl Lower for ResourceContents {
         match self {
             Self::Text(contents) => contents.lower(version),
             Self::Blob(contents) => contents.lower(version),
+        }
+    }
+}
+
+impl Lower for CompletionReference {
+    fn lower(&mut self, version: &ProtocolVersion) {
+        if let Self::Prompt(prompt) = self {
+            prompt.lower(version);
         }
     }
 }

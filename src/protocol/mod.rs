@@ -8,7 +8,7 @@
 //! | `version`, `meta`, `capability`, `lifecycle` | what every connection needs |
 //! | `content`, `contents`, `tool`, `notice` | tool calls and what accompanies them |
 //! | `page` | lists of anything, page by page |
-//! | `resource`, `prompt`, `completion`, `logging` | the other server features, when they come |
+//! | `resource`, `prompt`, `completion`, `logging` | the other server features |
 //! | `sampling`, `elicitation`, `roots`, `input` | what a server may ask of a client, when it comes |
 //! | `subscription`, `task` | change notices of 2026-07-28 and tasks of 2025-11-25, when they come |
 //!
@@ -16,18 +16,26 @@
 
 mod base64;
 pub mod capability;
+pub mod completion;
 pub mod content;
 pub mod contents;
 pub mod lifecycle;
+pub mod logging;
 pub mod meta;
 pub mod notice;
 pub mod page;
+pub mod prompt;
+pub mod resource;
 pub mod tool;
 pub mod version;
 
 pub use capability::{
     ClientCapabilities, ElicitationCapability, PromptsCapability, ResourcesCapability, RootsCapability,
     SamplingCapability, ServerCapabilities, ToolsCapability,
+};
+pub use completion::{
+    CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext, CompletionReference,
+    PromptReference, ResourceTemplateReference,
 };
 pub use content::{
     Annotations, AudioContent, Content, EmbeddedResource, ImageContent, ResourceLink, Role, TextContent,
@@ -37,8 +45,16 @@ pub use lifecycle::{
     CacheScope, DiscoverResult, Icon, IconTheme, Implementation, InitializeParams, InitializeResult,
     PaginatedParams, ResultType,
 };
+pub use logging::{LogLevel, LogMessageParams, SetLevelParams};
 pub use meta::ProgressToken;
 pub use notice::{CancelledParams, ProgressParams};
 pub use page::{Listed, Page, Rejected};
+pub use prompt::{
+    GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage,
+};
+pub use resource::{
+    ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams, ReadResourceResult, Resource,
+    ResourceTemplate, ResourceUpdatedParams, SubscribeParams, UnsubscribeParams,
+};
 pub use tool::{CallToolParams, CallToolResult, ListToolsResult, ToolAnnotations, ToolDefinition};
 pub use version::ProtocolVersion;

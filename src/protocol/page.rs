@@ -168,10 +168,37 @@ impl<'de, T: Listed> Deserialize<'de> for Page<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::ToolDefinition;
+    use crate::protocol::{Prompt, Resource, ResourceTemplate, ToolDefinition};
 
     fn read<T: FromJson>(text: &str) -> T {
         T::from_json(Json::parse(text).expect("JSON").as_raw()).expect(text)
+    }
+
+    fn names<T: Listed>(page: &Page<T>) -> (Vec<&str>, Vec<(&str, &str)>) {
+        let rejected = page.rejected.iter();
+        let rejected = rejected.map(|r| (r.name.as_deref().unwrap_or("-"), r.problem.as_str()));
+        (page.items.iter().map(T::key).collect(), rejected.collect())
+    }
+
+    #[test]
+    fn one_bad_item_does_not_hide_the_others() {
+        let prompts: Page<Prompt> = read(
+            r#"{"prompts":[{"name":"a","title":7,"arguments":null},5,{"title":"b"},{"name":""},{"name":"c","icons":{}}]}"#,
+        );
+        let (good, bad) = names(&prompts);
+        assert_eq!(good, ["a", "c"]);
+        assert_eq!(bad, [("-", "expected an object, found 5"), ("-", "name: missing"), ("-", "name: empty")]);
+        let resources: Page<Resource> = read(
+            r#"{"resources":[{"uri":"a:b","name":"b","size":-1},{"uri":"a:c"},{"name":"d"},{"uri":"","name":"e"}]}"#,
+        );
+        let (good, bad) = names(&resources);
+        assert_eq!(good, ["a:b"]);
+        assert_eq!(bad, [("a:c", "name: missing"), ("-", "uri: missing"), ("-", "uri: empty")]);
+        let templates: Page<ResourceTemplate> =
+            read(r#"{"resourceTemplates":[{"uri":"a:b","name":"b"},{"uriTemplate":"a:{b}","name":"b"}]}"#);
+        let (good, bad) = names(&templates);
+        assert_eq!(good, ["a:{b}"]);
+        assert_eq!(bad, [("-", "uriTemplate: missing")]);
     }
 
     #[test]
@@ -189,9 +216,9 @@ mod tests {
 
     #[test]
     fn odd_members_around_the_list_cost_themselves_only() {
-        let page: Page<ToolDefinition> =
-            read(r#"{"tools":[],"nextCursor":5,"ttlMs":-1,"cacheScope":[],"_meta":7,"later":[1]}"#);
+        let page: Page<Prompt> =
+            read(r#"{"prompts":[],"nextCursor":5,"ttlMs":-1,"cacheScope":[],"_meta":7,"later":[1]}"#);
         assert_eq!((page.next_cursor.as_deref(), page.ttl_ms, &page.cache_scope), (None, None, &None));
-        assert_eq!(serde_json::to_string(&page).expect("JSON"), r#"{"tools":[],"later":[1]}"#);
+        assert_eq!(serde_json::to_string(&page).expect("JSON"), r#"{"prompts":[],"later":[1]}"#);
     }
 }
