@@ -9,10 +9,12 @@ use serde_json::value::RawValue;
 use crate::json::{FromJson, Json, JsonError, Members, Object};
 use crate::protocol::{
     Annotations, AudioContent, BlobResourceContents, CallToolParams, CallToolResult, ClientCapabilities,
-    Content, DiscoverResult, ElicitationCapability, EmbeddedResource, ImageContent, Implementation,
-    InitializeParams, InitializeResult, ListToolsResult, ProgressParams, ProtocolVersion, ResourceContents,
-    ResourceLink, RootsCapability, SamplingCapability, ServerCapabilities, TextContent, TextResourceContents,
-    ToolDefinition,
+    CompleteParams, CompleteResult, CompletionReference, Content, DiscoverResult, ElicitationCapability,
+    EmbeddedResource, GetPromptParams, GetPromptResult, ImageContent, Implementation, InitializeParams,
+    InitializeResult, Page, ProgressParams, Prompt, PromptArgument, PromptMessage, PromptReference,
+    ProtocolVersion, ReadResourceParams, ReadResourceResult, Resource, ResourceContents, ResourceLink,
+    ResourceTemplate, RootsCapability, SamplingCapability, ServerCapabilities, TextContent,
+    TextResourceContents, ToolDefinition,
 };
 
 /// A wire type that differs between revisions.
@@ -46,8 +48,8 @@ impl<T: Lower> Lower for Vec<T> {
 /// Rows: `member: since V` and `until V` leave the member out in other revisions, `only V` in all but one,
 /// `within` lowers what is inside, `by f` calls a function on the whole.
 macro_rules! table {
-    ($( $name:ident { $( $field:ident : $rule:ident $($arg:ident)? ),* $(,)? } )*) => {$(
-        impl Lower for $name {
+    ($( $name:ident $(<$t:ident>)? { $( $field:ident : $rule:ident $($arg:ident)? ),* $(,)? } )*) => {$(
+        impl $(<$t: Lower>)? Lower for $name $(<$t>)? {
             fn lower(&mut self, version: &ProtocolVersion) {
                 $( table!(@ self version $field $rule $($arg)?); )*
             }
@@ -67,6 +69,12 @@ macro_rules! table {
 }
 
 table! {
+    Page<T> {
+        items: within,
+        ttl_ms: since V2026_07_28,
+        cache_scope: since V2026_07_28,
+        result_type: since V2026_07_28,
+    }
     ToolDefinition {
         title: since V2025_06_18,
         output_schema: since V2025_06_18,
@@ -75,12 +83,6 @@ table! {
         icons: since V2025_11_25,
         execution: only V2025_11_25,
         meta: since V2025_06_18,
-    }
-    ListToolsResult {
-        tools: within,
-        ttl_ms: since V2026_07_28,
-        cache_scope: since V2026_07_28,
-        result_type: since V2026_07_28,
     }
     CallToolParams {
         task: only V2025_11_25,
@@ -101,6 +103,41 @@ table! {
     EmbeddedResource { resource: within, annotations: within, meta: since V2025_06_18 }
     TextResourceContents { meta: since V2025_06_18 }
     BlobResourceContents { meta: since V2025_06_18 }
+
+    Resource {
+        title: since V2025_06_18,
+        annotations: within,
+        icons: since V2025_11_25,
+        meta: since V2025_06_18,
+    }
+    ResourceTemplate {
+        title: since V2025_06_18,
+        annotations: within,
+        icons: since V2025_11_25,
+        meta: since V2025_06_18,
+    }
+    ReadResourceParams { input_responses: since V2026_07_28, request_state: since V2026_07_28 }
+    ReadResourceResult {
+        contents: within,
+        ttl_ms: since V2026_07_28,
+        cache_scope: since V2026_07_28,
+        result_type: since V2026_07_28,
+    }
+
+    Prompt {
+        title: since V2025_06_18,
+        arguments: within,
+        icons: since V2025_11_25,
+        meta: since V2025_06_18,
+    }
+    PromptArgument { title: since V2025_06_18 }
+    GetPromptParams { input_responses: since V2026_07_28, request_state: since V2026_07_28 }
+    GetPromptResult { messages: within, result_type: since V2026_07_28 }
+    PromptMessage { content: within }
+
+    CompleteParams { reference: within, context: since V2025_06_18 }
+    PromptReference { title: since V2025_06_18 }
+    CompleteResult { result_type: since V2026_07_28 }
 
     Implementation {
         title: since V2025_06_18,
@@ -137,6 +174,14 @@ impl Lower for ResourceContents {
         match self {
             Self::Text(contents) => contents.lower(version),
             Self::Blob(contents) => contents.lower(version),
+        }
+    }
+}
+
+impl Lower for CompletionReference {
+    fn lower(&mut self, version: &ProtocolVersion) {
+        if let Self::Prompt(prompt) = self {
+            prompt.lower(version);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What is lowered to a revision is judged by that revision's official schema.
 
+mod server;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -1,5 +1,7 @@
 //! `wire!` and `string_enum!`: how every protocol type is declared.
 
+use std::collections::BTreeMap;
+
 use super::{FromJson, JsonError, Members};
 
 /// Declares a wire type: public fields, each with its name on the wire, read by [`FromJson`] and
@@ -10,6 +12,7 @@ use super::{FromJson, JsonError, Members};
 /// - `= "name" or default` accepts a missing or `null` member and takes `Default::default()`; `or lenient` does so for
 ///   a value of the wrong type as well.
 /// - `= "name" or null` is for an `Option<Json>` in which an explicit `null` is a value.
+/// - `= "name" or texts` is for an `Option<BTreeMap<String, String>>` that is checked, see [`texts`].
 /// - `= "name" or present` is for a capability: whatever is not `null` or `false` declares it.
 /// - `struct Name as "kind"` is told by its member `type`, which is checked when read and written first.
 /// - Fields the type does not know are kept in `extra` and written back.
@@ -96,6 +99,9 @@ macro_rules! member {
             None => None,
         }
     };
+    ($members:ident, $ty:ty, $wire:literal, texts) => {
+        $crate::json::wire::texts(&mut $members, $wire)?
+    };
     ($members:ident, $ty:ty, $wire:literal, present) => {
         $crate::json::wire::present(&mut $members, $wire)
     };
@@ -119,10 +125,29 @@ pub(crate) fn present<T: FromJson + Default>(members: &mut Members<'_>, name: &s
     }))
 }
 
+/// A map of texts. A number or boolean is read as its text, since callers forget the quotes, and `null` as none;
+/// anything else is an error rather than an argument that nobody gave.
+pub(crate) fn texts(
+    members: &mut Members<'_>,
+    name: &str,
+) -> Result<Option<BTreeMap<String, String>>, JsonError> {
+    let Some(raw) = members.take(name).filter(|raw| raw.get() != "null") else { return Ok(None) };
+    let mut texts = BTreeMap::new();
+    for (key, value) in Members::of(raw).map_err(|e| e.inside(name))?.iter() {
+        let text = match value.get().as_bytes()[0] {
+            b'n' => continue,
+            b't' | b'f' | b'-' | b'0'..=b'9' => value.get().to_owned(),
+            _ => String::from_json(value).map_err(|e| e.inside(key).inside(name))?,
+        };
+        texts.insert(key.to_owned(), text);
+    }
+    Ok(Some(texts))
+}
+
 /// Consuming setters of optional fields: `with_title => title: String`.
 macro_rules! builders {
-    ($name:ident { $( $(#[$meta:meta])* $with:ident => $field:ident : $ty:ty ),* $(,)? }) => {
-        impl $name {
+    ($name:ident $(<$t:ident>)? { $( $(#[$meta:meta])* $with:ident => $field:ident : $ty:ty ),* $(,)? }) => {
+        impl $(<$t>)? $name $(<$t>)? {
             $(
                 $(#[$meta])*
                 #[must_use]
