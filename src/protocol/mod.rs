@@ -8,7 +8,8 @@
 //! | `version`, `meta`, `capability`, `lifecycle` | what every connection needs |
 //! | `content`, `tool`, `notice` | tool calls and what accompanies them |
 //! | `resource`, `prompt`, `completion`, `logging` | the other server features, when they come |
-//! | `sampling`, `elicitation`, `roots`, `input` | what a server may ask of a client, when it comes |
+//! | `sampling`, `roots` | what a server may ask of a client |
+//! | `elicitation`, `input` | the same, when they come |
 //! | `subscription`, `task` | change notices of 2026-07-28 and tasks of 2025-11-25, when they come |
 //!
 //! **Invariant:** no I/O and no policy.
@@ -18,12 +19,14 @@ pub mod content;
 pub mod lifecycle;
 pub mod meta;
 pub mod notice;
+pub mod roots;
+pub mod sampling;
 pub mod tool;
 pub mod version;
 
 pub use capability::{
-    ClientCapabilities, ElicitationCapability, PromptsCapability, ResourcesCapability, RootsCapability,
-    SamplingCapability, ServerCapabilities, ToolsCapability,
+    ClientCapabilities, ElicitationCapability, PromptsCapability,
+    ResourcesCapability, RootsCapability, SamplingCapability, ServerCapabilities, ToolsCapability,
 };
 pub use content::{
     Annotations, AudioContent, BlobResourceContents, Content, EmbeddedResource, ImageContent,
@@ -35,6 +38,11 @@ pub use lifecycle::{
 };
 pub use meta::ProgressToken;
 pub use notice::{CancelledParams, ProgressParams};
+pub use roots::{ListRootsParams, ListRootsResult, Root};
+pub use sampling::{
+    CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences, SamplingContent,
+    SamplingMessage, StopReason, ToolChoice, ToolChoiceMode, ToolResultContent, ToolUseContent,
+};
 pub use tool::{
     CallToolParams, CallToolResult, ListToolsResult, RejectedTool, ToolAnnotations, ToolDefinition, ToolPage,
 };
