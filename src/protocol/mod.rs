@@ -8,14 +8,15 @@
 //! | `version`, `meta`, `capability`, `lifecycle` | what every connection needs |
 //! | `content`, `tool`, `notice` | tool calls and what accompanies them |
 //! | `resource`, `prompt`, `completion`, `logging` | the other server features, when they come |
-//! | `sampling`, `roots` | what a server may ask of a client |
-//! | `elicitation`, `input` | the same, when they come |
+//! | `sampling`, `elicitation`, `roots` | what a server may ask of a client |
+//! | `input` | how it asks from 2026-07-28 on, when it comes |
 //! | `subscription`, `task` | change notices of 2026-07-28 and tasks of 2025-11-25, when they come |
 //!
 //! **Invariant:** no I/O and no policy.
 
 pub mod capability;
 pub mod content;
+pub mod elicitation;
 pub mod lifecycle;
 pub mod meta;
 pub mod notice;
@@ -31,6 +32,12 @@ pub use capability::{
 pub use content::{
     Annotations, AudioContent, BlobResourceContents, Content, EmbeddedResource, ImageContent,
     ResourceContents, ResourceLink, Role, TextContent, TextResourceContents,
+};
+pub use elicitation::{
+    BooleanSchema, ElicitAction, ElicitFormParams, ElicitMode, ElicitParams, ElicitResult, ElicitUrlParams,
+    ElicitationCompleteParams, EnumItems, EnumOption, MultiSelectEnumSchema, NumberKind, NumberSchema,
+    PrimitiveSchema, RequestedSchema, SingleSelectEnumSchema, StringFormat, StringSchema,
+    UrlElicitationRequired,
 };
 pub use lifecycle::{
     CacheScope, DiscoverResult, Icon, IconTheme, Implementation, InitializeParams, InitializeResult,
