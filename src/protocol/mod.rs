@@ -9,7 +9,7 @@
 //! | `content`, `tool`, `notice` | tool calls and what accompanies them |
 //! | `resource`, `prompt`, `completion`, `logging` | the other server features, when they come |
 //! | `sampling`, `elicitation`, `roots` | what a server may ask of a client |
-//! | `input` | how it asks from 2026-07-28 on, when it comes |
+//! | `input` | how it asks from 2026-07-28 on |
 //! | `subscription`, `task` | change notices of 2026-07-28 and tasks of 2025-11-25, when they come |
 //!
 //! **Invariant:** no I/O and no policy.
@@ -17,6 +17,7 @@
 pub mod capability;
 pub mod content;
 pub mod elicitation;
+pub mod input;
 pub mod lifecycle;
 pub mod meta;
 pub mod notice;
@@ -26,7 +27,7 @@ pub mod tool;
 pub mod version;
 
 pub use capability::{
-    ClientCapabilities, ElicitationCapability, PromptsCapability,
+    ClientCapabilities, ElicitationCapability, MissingRequiredClientCapability, PromptsCapability,
     ResourcesCapability, RootsCapability, SamplingCapability, ServerCapabilities, ToolsCapability,
 };
 pub use content::{
@@ -39,6 +40,7 @@ pub use elicitation::{
     PrimitiveSchema, RequestedSchema, SingleSelectEnumSchema, StringFormat, StringSchema,
     UrlElicitationRequired,
 };
+pub use input::{InputRequest, InputRequests, InputRequiredResult, RequestState};
 pub use lifecycle::{
     CacheScope, DiscoverResult, Icon, IconTheme, Implementation, InitializeParams, InitializeResult,
     PaginatedParams, ResultType,
