@@ -6,6 +6,7 @@
 //! **Invariant:** no I/O, no state, no threads.
 
 mod lower;
+mod lower_input;
 mod negotiate;
 mod resolve;
 mod stamp;
@@ -20,3 +21,5 @@ pub(crate) use stamp::{RequestStamp, Stamp};
 mod schema;
 #[cfg(all(test, feature = "_schema-tests"))]
 mod tests;
+#[cfg(all(test, feature = "_schema-tests"))]
+mod tests_input;
