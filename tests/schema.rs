@@ -114,10 +114,12 @@ fn official_examples_survive_a_round_trip() {
             "ParseError" | "InvalidParamsError" | "InternalError" | "MethodNotFoundError" => {
                 round_trip::<ErrorObject>(&value);
             }
-            _ => {
+            _ if value.get("jsonrpc").is_some() => {
                 round_trip::<Message>(&value);
                 round_trip_inside(&name, &value);
             }
+            // The types of what a server asks and of tasks are judged in files of their own.
+            _ => continue,
         }
         if name.ends_with("Content") || matches!(name.as_str(), "ResourceLink" | "EmbeddedResource") {
             round_trip::<Content>(&value);

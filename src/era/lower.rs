@@ -67,6 +67,7 @@ macro_rules! table {
     (@ $this:ident $version:ident $field:ident within) => { $this.$field.lower($version); };
     (@ $this:ident $version:ident $field:ident by $function:ident) => { $function($this, $version); };
 }
+pub(super) use table;
 
 table! {
     Page<T> {
@@ -91,7 +92,7 @@ table! {
     }
     CallToolResult {
         content: within,
-        structured_content: by structured_objects,
+        structured_content: by structured_result,
         result_type: since V2026_07_28,
     }
 
@@ -190,10 +191,7 @@ impl Lower for Content {
     fn lower(&mut self, version: &ProtocolVersion) {
         match self {
             Self::Audio(audio) if *version < ProtocolVersion::V2025_03_26 => {
-                let bytes = decoded_len(&audio.data);
-                let text = format!("[audio left out: {}, {bytes} bytes]", audio.mime_type);
-                let annotations = audio.annotations.take();
-                *self = Self::Text(TextContent { annotations, ..TextContent::new(text) });
+                *self = Self::Text(audio_as_text(audio));
             }
             Self::ResourceLink(link) if *version < ProtocolVersion::V2025_06_18 => {
                 let name = link.title.as_ref().unwrap_or(&link.name);
@@ -215,26 +213,40 @@ impl Lower for Content {
     }
 }
 
-/// How many bytes `base64` stands for.
-fn decoded_len(base64: &str) -> usize {
-    base64.trim_end_matches('=').len() * 3 / 4
+pub(super) fn audio_as_text(audio: &mut AudioContent) -> TextContent {
+    let annotations = audio.annotations.take();
+    TextContent { annotations, ..TextContent::new(left_out("audio", &audio.mime_type, &audio.data)) }
+}
+
+/// Says what is missing: a `kind` of content, whose bytes are `base64`.
+pub(super) fn left_out(kind: &str, mime_type: &str, base64: &str) -> String {
+    let bytes = base64.trim_end_matches('=').len() * 3 / 4;
+    format!("[{kind} left out: {mime_type}, {bytes} bytes]")
 }
 
 /// Up to 2025-11-25 structured content is an object, and before 2025-06-18 there is none. What is taken out
 /// stays as text.
-fn structured_objects(result: &mut CallToolResult, version: &ProtocolVersion) {
+pub(super) fn structured_objects(
+    content: &mut Vec<Content>,
+    structured: &mut Option<Json>,
+    version: &ProtocolVersion,
+) {
     // spec: 2025-06-18 server/tools#structured-content
-    let Some(json) = &result.structured_content else { return };
+    let Some(json) = structured.as_ref() else { return };
     let fits =
         !version.is_legacy() || *version >= ProtocolVersion::V2025_06_18 && json.as_str().starts_with('{');
     if fits {
         return;
     }
     let says_so = |text: &str| text == json.as_str() || Json::parse(text).is_ok_and(|said| said == *json);
-    if !result.content.iter().filter_map(Content::as_text).any(says_so) {
-        result.content.push(Content::text(json.as_str()));
+    if !content.iter().filter_map(Content::as_text).any(says_so) {
+        content.push(Content::text(json.as_str()));
     }
-    result.structured_content = None;
+    *structured = None;
+}
+
+fn structured_result(result: &mut CallToolResult, version: &ProtocolVersion) {
+    structured_objects(&mut result.content, &mut result.structured_content, version);
 }
 
 /// Up to 2025-11-25 an output schema describes an object, and the schemas of properties are objects.

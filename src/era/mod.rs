@@ -6,6 +6,7 @@
 //! **Invariant:** no I/O, no state, no threads.
 
 mod lower;
+mod lower_input;
 mod negotiate;
 mod resolve;
 mod stamp;

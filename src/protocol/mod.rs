@@ -9,7 +9,8 @@
 //! | `content`, `contents`, `tool`, `notice` | tool calls and what accompanies them |
 //! | `page` | lists of anything, page by page |
 //! | `resource`, `prompt`, `completion`, `logging` | the other server features |
-//! | `sampling`, `elicitation`, `roots`, `input` | what a server may ask of a client, when it comes |
+//! | `sampling`, `elicitation`, `roots` | what a server may ask of a client |
+//! | `input` | how it asks from 2026-07-28 on |
 //! | `subscription` | change notices of 2026-07-28 |
 //! | `task` | tasks: the extension of 2026-07-28, and the experiment of 2025-11-25 |
 //!
@@ -20,6 +21,8 @@ pub mod capability;
 pub mod completion;
 pub mod content;
 pub mod contents;
+pub mod elicitation;
+pub mod input;
 pub mod lifecycle;
 pub mod logging;
 pub mod meta;
@@ -27,14 +30,16 @@ pub mod notice;
 pub mod page;
 pub mod prompt;
 pub mod resource;
+pub mod roots;
+pub mod sampling;
 pub mod subscription;
 pub mod task;
 pub mod tool;
 pub mod version;
 
 pub use capability::{
-    ClientCapabilities, ElicitationCapability, PromptsCapability, ResourcesCapability, RootsCapability,
-    SamplingCapability, ServerCapabilities, ToolsCapability,
+    ClientCapabilities, ElicitationCapability, MissingRequiredClientCapability, PromptsCapability,
+    ResourcesCapability, RootsCapability, SamplingCapability, ServerCapabilities, ToolsCapability,
 };
 pub use completion::{
     CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext, CompletionReference,
@@ -44,6 +49,13 @@ pub use content::{
     Annotations, AudioContent, Content, EmbeddedResource, ImageContent, ResourceLink, Role, TextContent,
 };
 pub use contents::{BlobResourceContents, ResourceContents, TextResourceContents};
+pub use elicitation::{
+    BooleanSchema, ElicitAction, ElicitFormParams, ElicitMode, ElicitParams, ElicitResult, ElicitUrlParams,
+    ElicitationCompleteParams, EnumItems, EnumOption, MultiSelectEnumSchema, NumberKind, NumberSchema,
+    PrimitiveSchema, RequestedSchema, SingleSelectEnumSchema, StringFormat, StringSchema,
+    UrlElicitationRequired,
+};
+pub use input::{InputRequest, InputRequests, InputRequiredResult, RequestState};
 pub use lifecycle::{
     CacheScope, DiscoverResult, Icon, IconTheme, Implementation, InitializeParams, InitializeResult,
     PaginatedParams, ResultType,
@@ -58,6 +70,11 @@ pub use prompt::{
 pub use resource::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams, ReadResourceResult, Resource,
     ResourceTemplate, ResourceUpdatedParams, SubscribeParams, UnsubscribeParams,
+};
+pub use roots::{ListRootsParams, ListRootsResult, Root};
+pub use sampling::{
+    CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences, SamplingContent,
+    SamplingMessage, StopReason, ToolChoice, ToolChoiceMode, ToolResultContent, ToolUseContent,
 };
 pub use subscription::{
     ListChangedParams, SubscriptionFilter, SubscriptionsAcknowledgedParams, SubscriptionsListenParams,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::json::{Object, wire};
 
-use super::{Content, Icon, Listed, Page, ResultType, Role};
+use super::{Content, Icon, Listed, Page, RequestState, ResultType, Role};
 
 wire::wire! {
     /// A prompt as a server describes it.
@@ -44,7 +44,7 @@ wire::wire! {
         /// Answers to what the server asked in an earlier round, by key. From 2026-07-28 on.
         pub input_responses: Option<Object> = "inputResponses",
         /// What the server wanted back from an earlier round. From 2026-07-28 on.
-        pub request_state: Option<String> = "requestState",
+        pub request_state: Option<RequestState> = "requestState",
         /// Metadata.
         pub meta: Option<Object> = "_meta",
     }
@@ -184,7 +184,7 @@ wire::builders!(GetPromptParams {
     /// Adds the answers to an earlier round's questions.
     with_input_responses => input_responses: Object,
     /// Adds what the server wanted back from an earlier round.
-    with_request_state => request_state: String,
+    with_request_state => request_state: RequestState,
     /// Sets the metadata.
     with_meta => meta: Object,
 });

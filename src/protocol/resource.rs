@@ -3,8 +3,8 @@
 use crate::json::{Object, wire};
 
 use super::{
-    Annotations, BlobResourceContents, CacheScope, Icon, Listed, Page, ResourceContents, ResourceLink,
-    ResultType,
+    Annotations, BlobResourceContents, CacheScope, Icon, Listed, Page, RequestState, ResourceContents,
+    ResourceLink, ResultType,
 };
 
 wire::wire! {
@@ -57,7 +57,7 @@ wire::wire! {
         /// Answers to what the server asked in an earlier round, by key. From 2026-07-28 on.
         pub input_responses: Option<Object> = "inputResponses",
         /// What the server wanted back from an earlier round. From 2026-07-28 on.
-        pub request_state: Option<String> = "requestState",
+        pub request_state: Option<RequestState> = "requestState",
         /// Metadata.
         pub meta: Option<Object> = "_meta",
     }
@@ -224,7 +224,7 @@ wire::builders!(ReadResourceParams {
     /// Adds the answers to an earlier round's questions.
     with_input_responses => input_responses: Object,
     /// Adds what the server wanted back from an earlier round.
-    with_request_state => request_state: String,
+    with_request_state => request_state: RequestState,
     /// Sets the metadata.
     with_meta => meta: Object,
 });

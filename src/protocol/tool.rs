@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use crate::json::{Json, JsonError, Members, Object, wire};
 
 use super::task::legacy::{TaskMetadata, TaskSupport, ToolExecution};
-use super::{Content, Icon, Listed, Page, ResultType};
+use super::{Content, Icon, Listed, Page, RequestState, ResultType};
 
 wire::wire! {
     /// A tool as a server describes it.
@@ -57,7 +57,7 @@ wire::wire! {
         /// Answers to what the server asked in an earlier round, by key. From 2026-07-28 on.
         pub input_responses: Option<Object> = "inputResponses",
         /// What the server wanted back from an earlier round. From 2026-07-28 on.
-        pub request_state: Option<String> = "requestState",
+        pub request_state: Option<RequestState> = "requestState" or default,
         /// Metadata.
         pub meta: Option<Object> = "_meta",
     }
@@ -193,7 +193,7 @@ wire::builders!(CallToolParams {
     /// Adds the answers to an earlier round's questions.
     with_input_responses => input_responses: Object,
     /// Adds what the server wanted back from an earlier round.
-    with_request_state => request_state: String,
+    with_request_state => request_state: RequestState,
     /// Sets the metadata.
     with_meta => meta: Object,
 });
