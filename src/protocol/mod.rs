@@ -9,6 +9,7 @@
 //! | `content`, `tool`, `notice` | tool calls and what accompanies them |
 //! | `resource`, `prompt`, `completion`, `logging` | the other server features, when they come |
 //! | `sampling`, `elicitation`, `roots`, `input` | what a server may ask of a client, when it comes |
+//! | `uri_template` | RFC 6570, both ways |
 //! | `subscription` | change notices of 2026-07-28 |
 //! | `task` | tasks: the extension of 2026-07-28, and the experiment of 2025-11-25 |
 //!
@@ -22,6 +23,7 @@ pub mod notice;
 pub mod subscription;
 pub mod task;
 pub mod tool;
+pub mod uri_template;
 pub mod version;
 
 pub use capability::{
@@ -46,4 +48,5 @@ pub use task::{TASKS_EXTENSION, Task, TaskParams, TaskStatus, UpdateTaskParams};
 pub use tool::{
     CallToolParams, CallToolResult, ListToolsResult, RejectedTool, ToolAnnotations, ToolDefinition, ToolPage,
 };
+pub use uri_template::{TemplateValue, UriTemplate, UriTemplateError, Variables};
 pub use version::ProtocolVersion;
