@@ -60,6 +60,7 @@
 //! | a line of stderr given to a callback | 16 KiB | | comes in pieces |
 //! | lines of stderr that wait for a callback | 1,024 | | dropped, with a warning |
 //! | messages of a batch | 4,096 | | error -32600 for all of it |
+//! | a URI template, and a URI to be matched with one | 8 KiB and 64 variables | | an error; no match |
 //! | arguments of a recursive type, nested in each other | 128 levels | | bad arguments |
 //!
 //! | time | default | set by |
