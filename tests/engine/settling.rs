@@ -162,9 +162,9 @@ fn another_connection_may_be_of_another_era() {
         let reconnecting = scope.spawn(|| client.reconnect());
         modern.expect_end();
         let mut server = next(&doors);
+        let probe = server.expect_request("server/discover");
         // A Legacy server is answered, also after a Modern one.
         server.request("alive?", "ping", json!({}));
-        let probe = server.expect_request("server/discover");
         server.expect_result("alive?");
         server.respond_error(&probe.id, ErrorObject::new(-32601, "unknown method"));
         let initialize = server.expect_request("initialize");
