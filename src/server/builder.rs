@@ -38,6 +38,8 @@ use crate::transport::{DEFAULT_MAX_FRAME_BYTES, Tap};
 pub struct ServerBuilder {
     info: Implementation,
     instructions: Option<String>,
+    extensions: Object,
+    experimental: Object,
     tools: ToolRegistry,
     features: Vec<Box<dyn Feature>>,
     versions: Vec<ProtocolVersion>,
@@ -56,6 +58,8 @@ pub struct ServerBuilder {
 pub(super) struct Config {
     pub(super) info: Implementation,
     pub(super) instructions: Option<String>,
+    pub(super) extensions: Object,
+    pub(super) experimental: Object,
     pub(super) tools: ToolRegistry,
     /// Everything beside tools.
     pub(super) features: Vec<Box<dyn Feature>>,
@@ -80,6 +84,8 @@ impl ServerBuilder {
         Self {
             info: Implementation::new(name, version),
             instructions: None,
+            extensions: Object::new(),
+            experimental: Object::new(),
             tools: ToolRegistry::new(),
             features: Vec::new(),
             versions: ProtocolVersion::ALL.to_vec(),
@@ -112,6 +118,20 @@ impl ServerBuilder {
     #[must_use]
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.instructions = Some(text.into());
+        self
+    }
+
+    /// Declares an extension with its settings, an object; `()` for none. Modern clients see it.
+    #[must_use]
+    pub fn extension<T: Serialize>(mut self, identifier: impl Into<String>, settings: T) -> Self {
+        self.extensions.insert(identifier, &settings_of(&settings));
+        self
+    }
+
+    /// Declares a non-standard feature with its settings, an object; `()` for none.
+    #[must_use]
+    pub fn experimental<T: Serialize>(mut self, name: impl Into<String>, settings: T) -> Self {
+        self.experimental.insert(name, &settings_of(&settings));
         self
     }
 
@@ -231,6 +251,8 @@ impl ServerBuilder {
             stamp: Stamp::new(Some(&self.info)).with_cache_hints(ttl_ms, scope),
             info: self.info,
             instructions: self.instructions,
+            extensions: self.extensions,
+            experimental: self.experimental,
             tools: self.tools,
             features: self.features,
             offered,
