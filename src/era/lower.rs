@@ -9,10 +9,12 @@ use serde_json::value::RawValue;
 use crate::json::{FromJson, Json, JsonError, Members, Object};
 use crate::protocol::{
     Annotations, AudioContent, BlobResourceContents, CallToolParams, CallToolResult, ClientCapabilities,
-    Content, DiscoverResult, ElicitationCapability, EmbeddedResource, ImageContent, Implementation,
-    InitializeParams, InitializeResult, ListToolsResult, ProgressParams, ProtocolVersion, ResourceContents,
-    ResourceLink, RootsCapability, SamplingCapability, ServerCapabilities, TextContent, TextResourceContents,
-    ToolDefinition,
+    CompleteParams, CompleteResult, CompletionReference, Content, DiscoverResult, ElicitationCapability,
+    EmbeddedResource, GetPromptParams, GetPromptResult, ImageContent, Implementation, InitializeParams,
+    InitializeResult, Page, ProgressParams, Prompt, PromptArgument, PromptMessage, PromptReference,
+    ProtocolVersion, ReadResourceParams, ReadResourceResult, Resource, ResourceContents, ResourceLink,
+    ResourceTemplate, RootsCapability, SamplingCapability, ServerCapabilities, TextContent,
+    TextResourceContents, ToolDefinition,
 };
 
 /// A wire type that differs between revisions.
@@ -46,8 +48,8 @@ impl<T: Lower> Lower for Vec<T> {
 /// Rows: `member: since V` and `until V` leave the member out in other revisions, `only V` in all but one,
 /// `within` lowers what is inside, `by f` calls a function on the whole.
 macro_rules! table {
-    ($( $name:ident { $( $field:ident : $rule:ident $($arg:ident)? ),* $(,)? } )*) => {$(
-        impl Lower for $name {
+    ($( $name:ident $(<$t:ident>)? { $( $field:ident : $rule:ident $($arg:ident)? ),* $(,)? } )*) => {$(
+        impl $(<$t: Lower>)? Lower for $name $(<$t>)? {
             fn lower(&mut self, version: &ProtocolVersion) {
                 $( table!(@ self version $field $rule $($arg)?); )*
             }
@@ -65,8 +67,15 @@ macro_rules! table {
     (@ $this:ident $version:ident $field:ident within) => { $this.$field.lower($version); };
     (@ $this:ident $version:ident $field:ident by $function:ident) => { $function($this, $version); };
 }
+pub(super) use table;
 
 table! {
+    Page<T> {
+        items: within,
+        ttl_ms: since V2026_07_28,
+        cache_scope: since V2026_07_28,
+        result_type: since V2026_07_28,
+    }
     ToolDefinition {
         title: since V2025_06_18,
         output_schema: since V2025_06_18,
@@ -76,12 +85,6 @@ table! {
         execution: only V2025_11_25,
         meta: since V2025_06_18,
     }
-    ListToolsResult {
-        tools: within,
-        ttl_ms: since V2026_07_28,
-        cache_scope: since V2026_07_28,
-        result_type: since V2026_07_28,
-    }
     CallToolParams {
         task: only V2025_11_25,
         input_responses: since V2026_07_28,
@@ -89,7 +92,7 @@ table! {
     }
     CallToolResult {
         content: within,
-        structured_content: by structured_objects,
+        structured_content: by structured_result,
         result_type: since V2026_07_28,
     }
 
@@ -101,6 +104,41 @@ table! {
     EmbeddedResource { resource: within, annotations: within, meta: since V2025_06_18 }
     TextResourceContents { meta: since V2025_06_18 }
     BlobResourceContents { meta: since V2025_06_18 }
+
+    Resource {
+        title: since V2025_06_18,
+        annotations: within,
+        icons: since V2025_11_25,
+        meta: since V2025_06_18,
+    }
+    ResourceTemplate {
+        title: since V2025_06_18,
+        annotations: within,
+        icons: since V2025_11_25,
+        meta: since V2025_06_18,
+    }
+    ReadResourceParams { input_responses: since V2026_07_28, request_state: since V2026_07_28 }
+    ReadResourceResult {
+        contents: within,
+        ttl_ms: since V2026_07_28,
+        cache_scope: since V2026_07_28,
+        result_type: since V2026_07_28,
+    }
+
+    Prompt {
+        title: since V2025_06_18,
+        arguments: within,
+        icons: since V2025_11_25,
+        meta: since V2025_06_18,
+    }
+    PromptArgument { title: since V2025_06_18 }
+    GetPromptParams { input_responses: since V2026_07_28, request_state: since V2026_07_28 }
+    GetPromptResult { messages: within, result_type: since V2026_07_28 }
+    PromptMessage { content: within }
+
+    CompleteParams { reference: within, context: since V2025_06_18 }
+    PromptReference { title: since V2025_06_18 }
+    CompleteResult { result_type: since V2026_07_28 }
 
     Implementation {
         title: since V2025_06_18,
@@ -141,14 +179,19 @@ impl Lower for ResourceContents {
     }
 }
 
+impl Lower for CompletionReference {
+    fn lower(&mut self, version: &ProtocolVersion) {
+        if let Self::Prompt(prompt) = self {
+            prompt.lower(version);
+        }
+    }
+}
+
 impl Lower for Content {
     fn lower(&mut self, version: &ProtocolVersion) {
         match self {
             Self::Audio(audio) if *version < ProtocolVersion::V2025_03_26 => {
-                let bytes = decoded_len(&audio.data);
-                let text = format!("[audio left out: {}, {bytes} bytes]", audio.mime_type);
-                let annotations = audio.annotations.take();
-                *self = Self::Text(TextContent { annotations, ..TextContent::new(text) });
+                *self = Self::Text(audio_as_text(audio));
             }
             Self::ResourceLink(link) if *version < ProtocolVersion::V2025_06_18 => {
                 let name = link.title.as_ref().unwrap_or(&link.name);
@@ -170,26 +213,40 @@ impl Lower for Content {
     }
 }
 
-/// How many bytes `base64` stands for.
-fn decoded_len(base64: &str) -> usize {
-    base64.trim_end_matches('=').len() * 3 / 4
+pub(super) fn audio_as_text(audio: &mut AudioContent) -> TextContent {
+    let annotations = audio.annotations.take();
+    TextContent { annotations, ..TextContent::new(left_out("audio", &audio.mime_type, &audio.data)) }
+}
+
+/// Says what is missing: a `kind` of content, whose bytes are `base64`.
+pub(super) fn left_out(kind: &str, mime_type: &str, base64: &str) -> String {
+    let bytes = base64.trim_end_matches('=').len() * 3 / 4;
+    format!("[{kind} left out: {mime_type}, {bytes} bytes]")
 }
 
 /// Up to 2025-11-25 structured content is an object, and before 2025-06-18 there is none. What is taken out
 /// stays as text.
-fn structured_objects(result: &mut CallToolResult, version: &ProtocolVersion) {
+pub(super) fn structured_objects(
+    content: &mut Vec<Content>,
+    structured: &mut Option<Json>,
+    version: &ProtocolVersion,
+) {
     // spec: 2025-06-18 server/tools#structured-content
-    let Some(json) = &result.structured_content else { return };
+    let Some(json) = structured.as_ref() else { return };
     let fits =
         !version.is_legacy() || *version >= ProtocolVersion::V2025_06_18 && json.as_str().starts_with('{');
     if fits {
         return;
     }
     let says_so = |text: &str| text == json.as_str() || Json::parse(text).is_ok_and(|said| said == *json);
-    if !result.content.iter().filter_map(Content::as_text).any(says_so) {
-        result.content.push(Content::text(json.as_str()));
+    if !content.iter().filter_map(Content::as_text).any(says_so) {
+        content.push(Content::text(json.as_str()));
     }
-    result.structured_content = None;
+    *structured = None;
+}
+
+fn structured_result(result: &mut CallToolResult, version: &ProtocolVersion) {
+    structured_objects(&mut result.content, &mut result.structured_content, version);
 }
 
 /// Up to 2025-11-25 an output schema describes an object, and the schemas of properties are objects.

@@ -6,11 +6,13 @@
 //! **Invariant:** no I/O, no state, no threads.
 
 mod lower;
+mod lower_input;
 mod negotiate;
 mod resolve;
 mod stamp;
 
 pub(crate) use lower::{Lower, lowered, read_call_result};
+pub(crate) use lower_input::inexpressible;
 pub(crate) use negotiate::{Offered, choose, negotiate};
 pub(crate) use resolve::{KeptMeta, RequestMeta, no_handshake, resolve, unsupported_version};
 pub(crate) use stamp::{RequestStamp, Stamp};

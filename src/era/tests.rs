@@ -1,5 +1,8 @@
 //! What is lowered to a revision is judged by that revision's official schema.
 
+mod input;
+mod server;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -18,15 +21,15 @@ use crate::protocol::{
     ToolAnnotations, ToolDefinition, ToolsCapability,
 };
 
-fn object(value: Value) -> Object {
+pub(super) fn object(value: Value) -> Object {
     Json::from(value).to().expect("an object")
 }
 
-fn value<T: Serialize>(value: &T) -> Value {
+pub(super) fn value<T: Serialize>(value: &T) -> Value {
     serde_json::to_value(value).expect("JSON")
 }
 
-fn meta() -> Object {
+pub(super) fn meta() -> Object {
     object(json!({"com.example/trace": 1}))
 }
 
@@ -90,7 +93,7 @@ fn server_capabilities() -> ServerCapabilities {
         .with_prompts(PromptsCapability::new(true))
         .with_resources(ResourcesCapability::new(true).with_subscribe(true))
         .with_tools(ToolsCapability::new(true))
-        .with_tasks(TasksCapability::for_tools().with_list(Object::new()))
+        .with_tasks(TasksCapability::default().with_list(Object::new()).with_request("tools/call"))
         .with_extensions(object(json!({"com.example/x": {}})))
 }
 
@@ -106,7 +109,7 @@ fn client_capabilities() -> ClientCapabilities {
 
 /// Everything in `value` is a member that `definition` names, so nothing was forgotten in the table.
 #[track_caller]
-fn check_members(version: &ProtocolVersion, definition: &str, value: &Value) {
+pub(super) fn check_members(version: &ProtocolVersion, definition: &str, value: &Value) {
     check(version, definition, value);
     let schema = super::schema::schema(version);
     let definitions = schema.get("$defs").or_else(|| schema.get("definitions")).expect("definitions");

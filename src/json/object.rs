@@ -78,6 +78,22 @@ impl<'a> Members<'a> {
         self.0.into_iter().map(|(key, raw)| (key.into_owned(), Json::from_raw(raw))).collect()
     }
 
+    /// The members in the order they were written in, each name once; none may have been taken before.
+    pub(crate) fn in_order(self) -> Vec<(String, &'a RawValue)> {
+        let mut places: BTreeMap<_, usize> = BTreeMap::new();
+        let mut members: Vec<(String, &'a RawValue)> = Vec::with_capacity(self.0.len());
+        for (name, raw) in self.0 {
+            match places.get(&name) {
+                Some(&at) => members[at] = (name.into_owned(), raw),
+                None => {
+                    members.push((name.clone().into_owned(), raw));
+                    places.insert(name, members.len() - 1);
+                }
+            }
+        }
+        members
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
         self.0.iter().map(|(key, raw)| (key.as_ref(), *raw))
     }

@@ -1,5 +1,9 @@
 //! `wire!` and `string_enum!`: how every protocol type is declared.
 
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer};
+
 use super::{FromJson, JsonError, Members};
 
 /// Declares a wire type: public fields, each with its name on the wire, read by [`FromJson`] and
@@ -10,7 +14,10 @@ use super::{FromJson, JsonError, Members};
 /// - `= "name" or default` accepts a missing or `null` member and takes `Default::default()`; `or lenient` does so for
 ///   a value of the wrong type as well.
 /// - `= "name" or null` is for an `Option<Json>` in which an explicit `null` is a value.
+/// - `= "name" or texts` is for an `Option<BTreeMap<String, String>>` that is checked, see [`texts`].
 /// - `= "name" or present` is for a capability: whatever is not `null` or `false` declares it.
+/// - `= "name" or single` is for a `Vec` that is written as its only item if it has just one.
+/// - `= "name" or plain` is for an `Option<f64>` that is written without a point if it is a whole number.
 /// - `struct Name as "kind"` is told by its member `type`, which is checked when read and written first.
 /// - Fields the type does not know are kept in `extra` and written back.
 macro_rules! wire {
@@ -56,7 +63,9 @@ macro_rules! wire {
                 #[allow(unused_mut)]
                 let mut map = serializer.serialize_map(None)?;
                 $( map.serialize_entry("type", $kind)?; )?
-                $( if !$crate::json::FromJson::is_absent(&self.$field) { map.serialize_entry($wire, &self.$field)?; } )*
+                $( if !$crate::json::FromJson::is_absent(&self.$field) {
+                    map.serialize_entry($wire, $crate::json::wire::written!(self.$field $(, $default)?))?;
+                } )*
                 for (name, value) in self.extra.iter() {
                     map.serialize_entry(name, value)?;
                 }
@@ -96,9 +105,67 @@ macro_rules! member {
             None => None,
         }
     };
+    ($members:ident, $ty:ty, $wire:literal, texts) => {
+        $crate::json::wire::texts(&mut $members, $wire)?
+    };
+    ($members:ident, $ty:ty, $wire:literal, single) => {
+        $crate::json::wire::single(&mut $members, $wire)?
+    };
+    ($members:ident, $ty:ty, $wire:literal, plain) => {
+        $members.lenient::<f64>($wire)
+    };
     ($members:ident, $ty:ty, $wire:literal, present) => {
         $crate::json::wire::present(&mut $members, $wire)
     };
+}
+
+/// The form in which one member is written.
+macro_rules! written {
+    ($field:expr, single) => {
+        &$crate::json::wire::Single(&$field)
+    };
+    ($field:expr, plain) => {
+        &$crate::json::wire::Plain($field)
+    };
+    ($field:expr $(, $default:ident)?) => {
+        &$field
+    };
+}
+
+/// A list that may stand on the wire as its only item.
+pub(crate) fn single<T: FromJson>(members: &mut Members<'_>, name: &str) -> Result<Vec<T>, JsonError> {
+    let raw = members.take(name).ok_or_else(|| JsonError::new("missing").inside(name))?;
+    let read = if raw.get().starts_with('[') {
+        Vec::from_json(raw)
+    } else {
+        T::from_json(raw).map(|item| vec![item])
+    };
+    read.map_err(|e| e.inside(name))
+}
+
+/// Written as the item if there is just one, which is what older revisions ask for.
+pub(crate) struct Single<'a, T>(pub(crate) &'a [T]);
+
+impl<T: Serialize> Serialize for Single<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            [item] => item.serialize(serializer),
+            items => items.serialize(serializer),
+        }
+    }
+}
+
+/// Written as `3` and not as `3.0`, which many a reader does not take for an integer.
+pub(crate) struct Plain(pub(crate) Option<f64>);
+
+impl Serialize for Plain {
+    #[expect(clippy::cast_possible_truncation, reason = "checked to be a whole number that an i64 holds")]
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Some(n) if n.trunc() == n && n.abs() < 9e15 => serializer.serialize_i64(n as i64),
+            n => n.serialize(serializer),
+        }
+    }
 }
 
 /// Takes the member `type` out, which must be `kind`.
@@ -119,10 +186,29 @@ pub(crate) fn present<T: FromJson + Default>(members: &mut Members<'_>, name: &s
     }))
 }
 
+/// A map of texts. A number or boolean is read as its text, since callers forget the quotes, and `null` as none;
+/// anything else is an error rather than an argument that nobody gave.
+pub(crate) fn texts(
+    members: &mut Members<'_>,
+    name: &str,
+) -> Result<Option<BTreeMap<String, String>>, JsonError> {
+    let Some(raw) = members.take(name).filter(|raw| raw.get() != "null") else { return Ok(None) };
+    let mut texts = BTreeMap::new();
+    for (key, value) in Members::of(raw).map_err(|e| e.inside(name))?.iter() {
+        let text = match value.get().as_bytes()[0] {
+            b'n' => continue,
+            b't' | b'f' | b'-' | b'0'..=b'9' => value.get().to_owned(),
+            _ => String::from_json(value).map_err(|e| e.inside(key).inside(name))?,
+        };
+        texts.insert(key.to_owned(), text);
+    }
+    Ok(Some(texts))
+}
+
 /// Consuming setters of optional fields: `with_title => title: String`.
 macro_rules! builders {
-    ($name:ident { $( $(#[$meta:meta])* $with:ident => $field:ident : $ty:ty ),* $(,)? }) => {
-        impl $name {
+    ($name:ident $(<$t:ident>)? { $( $(#[$meta:meta])* $with:ident => $field:ident : $ty:ty ),* $(,)? }) => {
+        impl $(<$t>)? $name $(<$t>)? {
             $(
                 $(#[$meta])*
                 #[must_use]
@@ -198,4 +284,4 @@ macro_rules! string_enum {
     )*};
 }
 
-pub(crate) use {builders, deserialize_through_json, member, string_enum, wire};
+pub(crate) use {builders, deserialize_through_json, member, string_enum, wire, written};

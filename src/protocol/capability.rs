@@ -3,7 +3,8 @@
 //! Everything is absent by default. Reading is lenient: a capability that is oddly written is still declared, and
 //! what cannot be read never costs the handshake.
 
-use crate::json::{Object, wire};
+use crate::json::{FromJson, Json, Object, wire};
+use crate::jsonrpc::{ErrorCode, ErrorObject};
 
 use super::task::legacy::TasksCapability;
 
@@ -92,6 +93,56 @@ wire::wire! {
     pub struct ToolsCapability {
         /// It tells when the list changes.
         pub list_changed: Option<bool> = "listChanged",
+    }
+
+    /// The data of error [`MISSING_REQUIRED_CLIENT_CAPABILITY`](ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY). From
+    /// 2026-07-28 on.
+    ///
+    /// ```
+    /// use tinymcp::ErrorObject;
+    /// use tinymcp::protocol::{ClientCapabilities, MissingRequiredClientCapability, RootsCapability};
+    ///
+    /// let roots = ClientCapabilities::default().with_roots(RootsCapability::default());
+    /// let missing = MissingRequiredClientCapability::new(roots);
+    /// let error = ErrorObject::from(missing.clone());
+    /// assert_eq!(error.to_string(), "the client lacks a required capability: roots (-32021)");
+    /// assert_eq!(MissingRequiredClientCapability::of(&error), Some(missing));
+    /// ```
+    pub struct MissingRequiredClientCapability {
+        /// What the client must be able to do.
+        pub required_capabilities: ClientCapabilities = "requiredCapabilities",
+    }
+}
+
+impl MissingRequiredClientCapability {
+    /// The client must be able to do all of `required_capabilities`.
+    #[must_use]
+    pub fn new(required_capabilities: ClientCapabilities) -> Self {
+        Self { required_capabilities, extra: Object::new() }
+    }
+
+    /// What `error` finds missing; `None` if it is another error, or does not say it.
+    #[must_use]
+    pub fn of(error: &ErrorObject) -> Option<Self> {
+        let data =
+            error.data.as_ref().filter(|_| error.code == ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY)?;
+        Self::from_json(data.as_raw())
+            .map_err(|e| log::warn!("ignored the data of error {}: {e}", error.code))
+            .ok()
+    }
+}
+
+impl From<MissingRequiredClientCapability> for ErrorObject {
+    fn from(missing: MissingRequiredClientCapability) -> Self {
+        let mut data = Object::new();
+        data.insert("requiredCapabilities", &missing.required_capabilities);
+        let named: Object = data.get("requiredCapabilities").unwrap_or_default();
+        let names: Vec<_> = named.iter().map(|(name, _)| name).collect();
+        let message = format!("the client lacks a required capability: {}", names.join(", "));
+        for (name, value) in missing.extra.iter() {
+            data.insert(name, value);
+        }
+        Self::new(ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY, message).with_data(Json::from(data))
     }
 }
 
@@ -206,7 +257,6 @@ wire::builders!(ResourcesCapability {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::{FromJson, Json};
 
     fn server(text: &str) -> ServerCapabilities {
         ServerCapabilities::from_json(Json::parse(text).expect("JSON").as_raw()).expect("capabilities")

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::json::{FromJson, JsonError, Members, Object, wire};
 
-use super::Icon;
+use super::{Icon, ResourceContents, base64};
 
 /// One block of content, told by its member `type`.
 ///
@@ -239,105 +239,6 @@ wire::wire! {
         /// Metadata.
         pub meta: Option<Object> = "_meta",
     }
-
-    /// A resource, or part of one, that is text.
-    pub struct TextResourceContents {
-        /// Its address.
-        pub uri: String = "uri",
-        /// The text.
-        pub text: String = "text",
-        /// Its MIME type.
-        pub mime_type: Option<String> = "mimeType",
-        /// Metadata.
-        pub meta: Option<Object> = "_meta",
-    }
-
-    /// A resource, or part of one, that is bytes.
-    pub struct BlobResourceContents {
-        /// Its address.
-        pub uri: String = "uri",
-        /// The bytes in base64.
-        pub blob: String = "blob",
-        /// Its MIME type.
-        pub mime_type: Option<String> = "mimeType",
-        /// Metadata.
-        pub meta: Option<Object> = "_meta",
-    }
-}
-
-/// A resource or part of one, told by which of `text` and `blob` it has.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum ResourceContents {
-    /// Text.
-    Text(TextResourceContents),
-    /// Bytes.
-    Blob(BlobResourceContents),
-}
-
-impl ResourceContents {
-    /// A resource that is text.
-    #[must_use]
-    pub fn text(uri: impl Into<String>, text: impl Into<String>) -> Self {
-        Self::Text(TextResourceContents::new(uri, text))
-    }
-
-    /// A resource that is bytes, in base64.
-    #[must_use]
-    pub fn blob(uri: impl Into<String>, blob: impl Into<String>) -> Self {
-        Self::Blob(BlobResourceContents::new(uri, blob))
-    }
-
-    /// Its address.
-    #[must_use]
-    pub fn uri(&self) -> &str {
-        match self {
-            Self::Text(contents) => &contents.uri,
-            Self::Blob(contents) => &contents.uri,
-        }
-    }
-
-    /// Its MIME type.
-    #[must_use]
-    pub fn mime_type(&self) -> Option<&str> {
-        match self {
-            Self::Text(contents) => contents.mime_type.as_deref(),
-            Self::Blob(contents) => contents.mime_type.as_deref(),
-        }
-    }
-}
-
-impl FromJson for ResourceContents {
-    fn from_json(raw: &RawValue) -> Result<Self, JsonError> {
-        let members = Members::of(raw)?;
-        if members.iter().any(|(name, value)| name == "text" && value.get() != "null") {
-            return TextResourceContents::from_members(members).map(Self::Text);
-        }
-        BlobResourceContents::from_members(members).map(Self::Blob)
-    }
-}
-
-impl Serialize for ResourceContents {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(contents) => contents.serialize(serializer),
-            Self::Blob(contents) => contents.serialize(serializer),
-        }
-    }
-}
-
-wire::deserialize_through_json!(ResourceContents);
-
-impl From<TextResourceContents> for ResourceContents {
-    fn from(contents: TextResourceContents) -> Self {
-        Self::Text(contents)
-    }
-}
-
-impl From<BlobResourceContents> for ResourceContents {
-    fn from(contents: BlobResourceContents) -> Self {
-        Self::Blob(contents)
-    }
 }
 
 impl TextContent {
@@ -351,6 +252,20 @@ impl TextContent {
 macro_rules! encoded {
     ($($name:ident)*) => {$(
         impl $name {
+            /// `bytes`, and their MIME type.
+            #[must_use]
+            pub fn from_bytes(bytes: &[u8], mime_type: impl Into<String>) -> Self {
+                Self::new(base64::encode(bytes), mime_type)
+            }
+
+            /// Its bytes.
+            ///
+            /// # Errors
+            /// When the data is not base64.
+            pub fn bytes(&self) -> Result<Vec<u8>, JsonError> {
+                base64::decode(&self.data).map_err(|e| e.inside("data"))
+            }
+
             /// Bytes in base64, and their MIME type.
             #[must_use]
             pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
@@ -419,34 +334,6 @@ macro_rules! annotated {
 }
 annotated!(TextContent ImageContent AudioContent ResourceLink EmbeddedResource);
 
-impl TextResourceContents {
-    /// The text at an address.
-    #[must_use]
-    pub fn new(uri: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { uri: uri.into(), text: text.into(), mime_type: None, meta: None, extra: Object::new() }
-    }
-}
-
-impl BlobResourceContents {
-    /// The bytes at an address, in base64.
-    #[must_use]
-    pub fn new(uri: impl Into<String>, blob: impl Into<String>) -> Self {
-        Self { uri: uri.into(), blob: blob.into(), mime_type: None, meta: None, extra: Object::new() }
-    }
-}
-
-macro_rules! resource_parts {
-    ($($name:ident)*) => {$(
-        wire::builders!($name {
-            /// Sets the MIME type.
-            with_mime_type => mime_type: String,
-            /// Sets the metadata.
-            with_meta => meta: Object,
-        });
-    )*};
-}
-resource_parts!(TextResourceContents BlobResourceContents);
-
 wire::builders!(Annotations {
     /// Sets whom it is for.
     with_audience => audience: Vec<Role>,
@@ -490,5 +377,13 @@ mod tests {
     fn unknown_members_of_a_block_are_kept() {
         let text = r#"{"type":"text","text":"a","annotations":{"priority":1.0,"new":1},"later":[2]}"#;
         assert_eq!(serde_json::to_string(&read(text)).expect("JSON"), text);
+    }
+
+    #[test]
+    fn pictures_and_sounds_are_made_of_bytes() {
+        let picture = ImageContent::from_bytes(b"foob", "image/png");
+        assert_eq!((picture.data.as_str(), picture.bytes()), ("Zm9vYg==", Ok(b"foob".to_vec())));
+        let cut = AudioContent::new("Zm9vY", "audio/wav").bytes();
+        assert_eq!(cut.map_err(|e| e.to_string()), Err("data: base64 is cut off".into()));
     }
 }

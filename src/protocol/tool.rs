@@ -2,12 +2,11 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
 
-use crate::json::{FromJson, Json, JsonError, Members, Object, wire};
+use crate::json::{Json, JsonError, Members, Object, wire};
 
 use super::task::legacy::{TaskMetadata, TaskSupport, ToolExecution};
-use super::{CacheScope, Content, Icon, ResultType};
+use super::{Content, Icon, Listed, Page, RequestState, ResultType};
 
 wire::wire! {
     /// A tool as a server describes it.
@@ -47,22 +46,6 @@ wire::wire! {
         pub open_world_hint: Option<bool> = "openWorldHint",
     }
 
-    /// Result of `tools/list`: one page of tools. A client reads a [`ToolPage`] instead.
-    pub struct ListToolsResult {
-        /// The tools.
-        pub tools: Vec<ToolDefinition> = "tools",
-        /// Where the next page begins, if there is one.
-        pub next_cursor: Option<String> = "nextCursor",
-        /// How long the result may be cached, in milliseconds. From 2026-07-28 on.
-        pub ttl_ms: Option<u64> = "ttlMs",
-        /// Who may cache it. From 2026-07-28 on.
-        pub cache_scope: Option<CacheScope> = "cacheScope",
-        /// That it is complete. From 2026-07-28 on.
-        pub result_type: Option<ResultType> = "resultType",
-        /// Metadata.
-        pub meta: Option<Object> = "_meta",
-    }
-
     /// Parameters of `tools/call`.
     pub struct CallToolParams {
         /// The tool.
@@ -74,7 +57,7 @@ wire::wire! {
         /// Answers to what the server asked in an earlier round, by key. From 2026-07-28 on.
         pub input_responses: Option<Object> = "inputResponses",
         /// What the server wanted back from an earlier round. From 2026-07-28 on.
-        pub request_state: Option<String> = "requestState",
+        pub request_state: Option<RequestState> = "requestState" or default,
         /// Metadata.
         pub meta: Option<Object> = "_meta",
     }
@@ -129,30 +112,30 @@ impl ToolDefinition {
         let said = self.execution.as_ref().and_then(|execution| execution.task_support.clone());
         said.unwrap_or(TaskSupport::Forbidden)
     }
+}
 
-    /// Reads one tool of a list, and refuses what cannot be called.
-    fn from_list(raw: &RawValue) -> Result<Self, RejectedTool> {
-        let reject =
-            |name: Option<String>, problem: JsonError| RejectedTool { name, problem: problem.to_string() };
-        let members = Members::of(raw).map_err(|e| reject(None, e))?;
-        let name = members
-            .iter()
-            .find(|(member, _)| *member == "name")
-            .and_then(|(_, name)| String::from_json(name).ok());
-        if name.as_deref() == Some("") {
-            return Err(reject(None, JsonError::new("empty").inside("name")));
-        }
-        let tool = Self::from_members(members).map_err(|e| reject(name.clone(), e))?;
+/// Result of `tools/list`: one page of tools.
+pub type ListToolsResult = Page<ToolDefinition>;
+
+impl Listed for ToolDefinition {
+    const MEMBER: &'static str = "tools";
+    const KEY: &'static str = "name";
+
+    fn key(&self) -> &str {
+        &self.name
+    }
+
+    /// Refuses a tool whose arguments cannot be an object.
+    fn check(&self) -> Result<(), JsonError> {
         // A schema without `type` accepts any value and with it an object. Schemas inside are not judged.
         let checked =
-            Members::of(tool.input_schema.as_raw()).and_then(|mut schema| match schema.take("type") {
+            Members::of(self.input_schema.as_raw()).and_then(|mut schema| match schema.take("type") {
                 Some(kind) if kind.get() != r#""object""# => {
                     Err(JsonError::expected(r#""object""#, kind).inside("type"))
                 }
                 _ => Ok(()),
             });
-        checked.map_err(|e| reject(name, e.inside("inputSchema")))?;
-        Ok(tool)
+        checked.map_err(|e| e.inside("inputSchema"))
     }
 }
 
@@ -186,33 +169,6 @@ wire::builders!(ToolAnnotations {
     with_open_world => open_world_hint: bool,
 });
 
-impl ListToolsResult {
-    /// The only page.
-    #[must_use]
-    pub fn new(tools: Vec<ToolDefinition>) -> Self {
-        Self {
-            tools,
-            next_cursor: None,
-            ttl_ms: None,
-            cache_scope: None,
-            result_type: None,
-            meta: None,
-            extra: Object::new(),
-        }
-    }
-}
-
-wire::builders!(ListToolsResult {
-    /// Says where the next page begins.
-    with_next_cursor => next_cursor: String,
-    /// Sets how long the result may be cached, in milliseconds.
-    with_ttl_ms => ttl_ms: u64,
-    /// Sets who may cache it.
-    with_cache_scope => cache_scope: CacheScope,
-    /// Sets the metadata.
-    with_meta => meta: Object,
-});
-
 impl CallToolParams {
     /// A call without arguments.
     #[must_use]
@@ -237,7 +193,7 @@ wire::builders!(CallToolParams {
     /// Adds the answers to an earlier round's questions.
     with_input_responses => input_responses: Object,
     /// Adds what the server wanted back from an earlier round.
-    with_request_state => request_state: String,
+    with_request_state => request_state: RequestState,
     /// Sets the metadata.
     with_meta => meta: Object,
 });
@@ -306,55 +262,10 @@ wire::builders!(CallToolResult {
     with_meta => meta: Object,
 });
 
-/// One page of tools as a client reads it: a tool that cannot be used never hides the others.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct ToolPage {
-    /// The tools that can be used.
-    pub tools: Vec<ToolDefinition>,
-    /// The others.
-    pub rejected: Vec<RejectedTool>,
-    /// Where the next page begins, if there is one.
-    pub next_cursor: Option<String>,
-    /// How long the page may be cached, in milliseconds.
-    pub ttl_ms: Option<u64>,
-    /// Who may cache it.
-    pub cache_scope: Option<CacheScope>,
-    /// Metadata.
-    pub meta: Option<Object>,
-}
-
-/// A tool of a list that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct RejectedTool {
-    /// Its name, if it has one.
-    pub name: Option<String>,
-    /// What is wrong with it.
-    pub problem: String,
-}
-
-impl FromJson for ToolPage {
-    fn from_json(raw: &RawValue) -> Result<Self, JsonError> {
-        let mut members = Members::of(raw)?;
-        let mut page = Self::default();
-        for item in members.required::<Vec<Json>>("tools")? {
-            match ToolDefinition::from_list(item.as_raw()) {
-                Ok(tool) => page.tools.push(tool),
-                Err(rejected) => page.rejected.push(rejected),
-            }
-        }
-        page.next_cursor = members.lenient("nextCursor");
-        page.ttl_ms = members.lenient("ttlMs");
-        page.cache_scope = members.lenient("cacheScope");
-        page.meta = members.lenient("_meta");
-        Ok(page)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::FromJson;
 
     fn read<T: FromJson>(text: &str) -> T {
         T::from_json(Json::parse(text).expect("JSON").as_raw()).expect(text)
@@ -362,7 +273,7 @@ mod tests {
 
     #[test]
     fn one_bad_tool_does_not_hide_the_others() {
-        let page: ToolPage = read(
+        let page: ListToolsResult = read(
             r#"{"nextCursor":"p2","ttlMs":-1,"tools":[
                 {"name":"good","description":null,"annotations":null,"inputSchema":{"type":"object","properties":{"any":true}}},
                 {"name":"odd","title":7,"annotations":[],"inputSchema":{}},
@@ -374,9 +285,9 @@ mod tests {
                 {"name":"string schema","inputSchema":{"type":"string"}}
             ]}"#,
         );
-        let names: Vec<_> = page.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let names: Vec<_> = page.items.iter().map(|tool| tool.name.as_str()).collect();
         assert_eq!(names, ["good", "odd"]);
-        assert!(page.tools[0].input_schema.as_str().contains(r#""any":true"#));
+        assert!(page.items[0].input_schema.as_str().contains(r#""any":true"#));
         let rejected: Vec<_> =
             page.rejected.iter().map(|r| (r.name.as_deref().unwrap_or("-"), r.problem.as_str())).collect();
         assert_eq!(

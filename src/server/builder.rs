@@ -9,6 +9,7 @@ use super::changes::Changes;
 use super::connection::Connection;
 use super::feature::Feature;
 use super::pace::Paces;
+use super::state::StateStore;
 use super::{Inner, Server};
 use crate::era::{Offered, Stamp};
 use crate::error::Result;
@@ -39,11 +40,15 @@ use crate::transport::{DEFAULT_MAX_FRAME_BYTES, Tap};
 pub struct ServerBuilder {
     info: Implementation,
     instructions: Option<String>,
+    extensions: Object,
+    experimental: Object,
     tools: ToolRegistry,
     features: Vec<Box<dyn Feature>>,
     versions: Vec<ProtocolVersion>,
     limits: Limits,
     grace: Duration,
+    input_time: Duration,
+    states: OnceLock<Arc<dyn StateStore>>,
     page_size: usize,
     cache: (Duration, CacheScope),
     refuses_unoffered_lists: bool,
@@ -55,12 +60,18 @@ pub struct ServerBuilder {
 pub(super) struct Config {
     pub(super) info: Implementation,
     pub(super) instructions: Option<String>,
+    pub(super) extensions: Object,
+    pub(super) experimental: Object,
     pub(super) tools: ToolRegistry,
     /// Everything beside tools.
     pub(super) features: Vec<Box<dyn Feature>>,
     pub(super) offered: Offered,
     pub(super) limits: Limits,
     pub(super) grace: Duration,
+    /// How long a client may take to answer a question.
+    pub(super) input_time: Duration,
+    /// Made by the first call that asks something, unless the program chose one.
+    pub(super) states: OnceLock<Arc<dyn StateStore>>,
     pub(super) page_size: usize,
     pub(super) refuses_unoffered_lists: bool,
     pub(super) tap: Option<Arc<dyn Tap>>,
@@ -75,6 +86,8 @@ impl ServerBuilder {
         Self {
             info: Implementation::new(name, version),
             instructions: None,
+            extensions: Object::new(),
+            experimental: Object::new(),
             tools: ToolRegistry::new(),
             features: Vec::new(),
             versions: ProtocolVersion::ALL.to_vec(),
@@ -86,6 +99,8 @@ impl ServerBuilder {
                 frame_bytes: DEFAULT_MAX_FRAME_BYTES,
             },
             grace: Duration::from_secs(5),
+            input_time: Duration::from_secs(600),
+            states: OnceLock::new(),
             page_size: 250,
             cache: (Duration::ZERO, CacheScope::Private),
             refuses_unoffered_lists: false,
@@ -108,6 +123,20 @@ impl ServerBuilder {
         self
     }
 
+    /// Declares an extension with its settings, an object; `()` for none. Modern clients see it.
+    #[must_use]
+    pub fn extension<T: Serialize>(mut self, identifier: impl Into<String>, settings: T) -> Self {
+        self.extensions.insert(identifier, &settings_of(&settings));
+        self
+    }
+
+    /// Declares a non-standard feature with its settings, an object; `()` for none.
+    #[must_use]
+    pub fn experimental<T: Serialize>(mut self, name: impl Into<String>, settings: T) -> Self {
+        self.experimental.insert(name, &settings_of(&settings));
+        self
+    }
+
     /// The tools to serve: the registry itself, not a copy, so that later changes reach the clients.
     #[must_use]
     pub fn tools(mut self, tools: ToolRegistry) -> Self {
@@ -126,6 +155,23 @@ impl ServerBuilder {
     #[must_use]
     pub fn grace(mut self, time: Duration) -> Self {
         self.grace = time;
+        self
+    }
+
+    /// How long a client may take to answer what a handler asks, from a person for example. After that a Legacy call fails,
+    /// and the state of a Modern one is refused. Default: 10 min.
+    #[must_use]
+    pub fn input_time(mut self, time: Duration) -> Self {
+        self.input_time = time;
+        self
+    }
+
+    /// Where Modern calls that wait for input keep what they know. Default: [`MemoryStates`](super::MemoryStates), made when
+    /// it is needed.
+    #[must_use]
+    pub fn state_store(mut self, store: impl StateStore + 'static) -> Self {
+        let store: Arc<dyn StateStore> = Arc::new(store);
+        self.states = OnceLock::from(store);
         self
     }
 
@@ -207,11 +253,15 @@ impl ServerBuilder {
             stamp: Stamp::new(Some(&self.info)).with_cache_hints(ttl_ms, scope),
             info: self.info,
             instructions: self.instructions,
+            extensions: self.extensions,
+            experimental: self.experimental,
             tools: self.tools,
             features: self.features,
             offered,
             limits: self.limits,
             grace: self.grace,
+            input_time: self.input_time,
+            states: self.states,
             page_size: self.page_size,
             refuses_unoffered_lists: self.refuses_unoffered_lists,
             tap: self.tap,

@@ -1,7 +1,21 @@
 //! [`Context`]: what a handler sees of the call it serves.
+//!
+//! A handler is written once for both eras. What it asks of the client is a request to a Legacy one, which this thread waits
+//! for; a Modern one gets it as the end of this round, and the handler runs again with the answer ([`rounds`]).
+//!
+//! **Invariant:** the handler's code cannot tell the eras apart, except by asking for the revision.
+
+mod ask;
+mod input;
+mod progress;
+mod rounds;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+pub use ask::{Ability, AskError, Question, Questions};
+pub(crate) use rounds::{Pause, Rounds};
 
 use crate::era::{KeptMeta, Lower, RequestMeta};
 use crate::json::Object;
@@ -22,13 +36,16 @@ struct Inner {
     version: ProtocolVersion,
     caller: Caller,
     progress_token: Option<ProgressToken>,
-    /// The last progress that was reported: it must increase.
-    progress: Mutex<f64>,
+    progress: Mutex<progress::Pace>,
     meta: KeptMeta,
     /// The part of `meta` for the handler, taken out when it asks.
     other: OnceLock<Object>,
     /// `None` without a caller.
     served: Option<(Arc<dyn Outlet>, Arc<Call>)>,
+    /// What a Modern call learned before.
+    rounds: Rounds,
+    /// How long a client may take to answer a question.
+    patience: Option<Duration>,
 }
 
 /// What is known about the client.
@@ -82,10 +99,12 @@ impl Context {
             version: ProtocolVersion::LATEST,
             caller: Caller::Local,
             progress_token: None,
-            progress: Mutex::new(f64::NEG_INFINITY),
+            progress: Mutex::default(),
             meta: KeptMeta::default(),
             other: OnceLock::new(),
             served: None,
+            rounds: Rounds::default(),
+            patience: None,
         }))
     }
 
@@ -95,6 +114,8 @@ impl Context {
         call: &Arc<Call>,
         meta: &RequestMeta<'_>,
         legacy: Option<Arc<LegacyClient>>,
+        rounds: Rounds,
+        patience: Option<Duration>,
     ) -> Self {
         let (caller, version) = match (&meta.modern, legacy) {
             (Some(version), _) => (Caller::Modern, version.clone()),
@@ -109,10 +130,12 @@ impl Context {
             version,
             caller,
             progress_token: meta.progress_token.clone(),
-            progress: Mutex::new(f64::NEG_INFINITY),
+            progress: Mutex::default(),
             meta: meta.keep(),
             other: OnceLock::new(),
             served: Some((Arc::clone(outlet), Arc::clone(call))),
+            rounds,
+            patience,
         }))
     }
 
@@ -138,7 +161,8 @@ impl Context {
     }
 
     /// Reports progress: `done` of `total`, in any unit, with a word for the user. Does nothing if the caller did
-    /// not ask for it. May be dropped; a value that is not larger than the one before is.
+    /// not ask for it. May be dropped: a value that is not larger than the one before is, and so is what comes in excess of
+    /// 64 reports at once and 100 a second. The one that reaches the total is not.
     ///
     /// ```
     /// # let cx = tinymcp::Context::detached();
@@ -158,20 +182,13 @@ impl Context {
             return;
         }
         let mut params = ProgressParams::new(token.clone(), done);
-        params.total = total.into().filter(|total| total.is_finite());
+        let total = total.into().filter(|total| total.is_finite());
+        params.total = total;
         params.message = message.into().map(str::to_owned);
         params.lower(&inner.version);
         let params = serde_json::to_string(&params).expect("wire types serialize");
-        // spec: 2026-07-28 basic/patterns/progress#progress-flow (the value MUST increase)
         // Asked when the frame takes its place among the others: a handler's threads may report at the same time.
-        let is_due = || {
-            let mut last = lock(&inner.progress);
-            let is_due = done > *last;
-            if is_due {
-                *last = done;
-            }
-            is_due
-        };
+        let is_due = || lock(&inner.progress).is_due(done, total, Instant::now());
         outlet.notify(call, "notifications/progress", &params, &is_due);
     }
 
