@@ -11,7 +11,7 @@ use crate::jsonrpc::{ErrorObject, write_call, write_json};
 pub(crate) struct Asked {
     pub(crate) method: String,
     /// A JSON object.
-    pub(crate) params: String,
+    pub(crate) params: Json,
 }
 
 /// Why there is no answer.
@@ -51,11 +51,13 @@ impl Shared {
         if let Some(reason) = call.cancel.reason() {
             return Err(NotAnswered::Cancelled(reason.to_owned()));
         }
-        self.request(&question.method, false, |out, _| out.extend_from_slice(question.params.as_bytes()))
-            .map_err(|not_started| match not_started {
-                NotStarted::Busy(problem) => NotAnswered::Failed(problem),
-                NotStarted::Closed => NotAnswered::Closed,
-            })
+        self.request(&question.method, false, |out, _| {
+            out.extend_from_slice(question.params.as_str().as_bytes())
+        })
+        .map_err(|not_started| match not_started {
+            NotStarted::Busy(problem) => NotAnswered::Failed(problem),
+            NotStarted::Closed => NotAnswered::Closed,
+        })
     }
 
     fn await_answer(

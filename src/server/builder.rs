@@ -5,6 +5,8 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::changes::Changes;
 use super::connection::Connection;
 use super::feature::Feature;
@@ -13,6 +15,7 @@ use super::state::StateStore;
 use super::{Inner, Server};
 use crate::era::{Offered, Stamp};
 use crate::error::Result;
+use crate::json::{Json, Object};
 use crate::method::Method;
 use crate::peer::Limits;
 use crate::protocol::{CacheScope, Implementation, ProtocolVersion};
@@ -277,6 +280,18 @@ impl ServerBuilder {
             servings: AtomicUsize::new(0),
             cleanup: Mutex::new(self.cleanup),
         })))
+    }
+}
+
+/// Settings of an extension, an object: `()` stands for none.
+fn settings_of<T: Serialize>(settings: &T) -> Json {
+    match Json::new(settings) {
+        Ok(json) if json.as_str() != "null" => json,
+        Ok(_) => Json::empty_object(),
+        Err(e) => {
+            log::warn!("settings that cannot be JSON are left out: {e}");
+            Json::empty_object()
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use super::connection::Connection;
 use super::listen::told;
 use crate::context::LegacyClient;
 use crate::era::{negotiate, unsupported_version};
+use crate::json::Object;
 use crate::jsonrpc::ErrorObject;
 use crate::method::Method;
 use crate::peer::{Served, Serving};
@@ -111,6 +112,9 @@ impl Inner {
     pub(super) fn capabilities(&self, version: &ProtocolVersion) -> ServerCapabilities {
         // spec: 2026-07-28 server/tools#capabilities (declared even while there is no tool)
         let mut capabilities = ServerCapabilities::default().with_tools(ToolsCapability::new(true));
+        let declared = |object: &Object| Some(object.clone()).filter(|object| !object.is_empty());
+        capabilities.extensions = declared(&self.config.extensions);
+        capabilities.experimental = declared(&self.config.experimental);
         for feature in &self.config.features {
             feature.declare(&mut capabilities, version);
         }
