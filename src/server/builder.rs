@@ -220,6 +220,13 @@ impl ServerBuilder {
         self
     }
 
+    /// Adds a feature.
+    #[cfg(test)]
+    pub(super) fn feature(mut self, feature: impl Feature + 'static) -> Self {
+        self.features.push(Box::new(feature));
+        self
+    }
+
     /// Refuses the lists of features that the server does not have. By default they are empty for Legacy clients, many of
     /// which ask for every list whatever the server declares, and treat the error as a failure. Modern clients always
     /// get the error.

@@ -9,6 +9,8 @@
 //! again; what is marked is never more than what is listened to.
 
 mod marks;
+#[cfg(test)]
+mod tests;
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
