@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tinymcp::testing::ScriptedPeer;
 
 use super::*;
 use crate::json::Json;
@@ -13,7 +14,6 @@ use crate::protocol::{
 };
 use crate::server::asked::Asked as Question;
 use crate::server::feature::Feature;
-use crate::testing::ScriptedPeer;
 
 #[cfg(feature = "_schema-tests")]
 #[path = "../../../tests/support/schema.rs"]
