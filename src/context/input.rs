@@ -7,7 +7,7 @@ use super::ask::{limited, needed, not_answered};
 use super::{Ability, AskError, Caller, Context, Pause, Question, Questions};
 use crate::era::{Lower, inexpressible};
 use crate::json::Json;
-use crate::peer::Asked;
+use crate::peer::{Asked, ask};
 use crate::protocol::{
     CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ElicitUrlParams, InputRequest, Root,
 };
@@ -139,7 +139,7 @@ impl Context {
             return self.0.rounds.ask(asked.collect()).ok_or(AskError::InputRequired);
         }
         let requests: Vec<_> = asked.iter().map(|(_, request)| as_request(request)).collect();
-        let answers = outlet.ask(call, &requests, self.0.patience);
+        let answers = ask(&**outlet, call, &requests, self.0.patience);
         answers
             .into_iter()
             .zip(&asked)

@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 use tinymcp::testing::ScriptedPeer;
 
 use super::*;
-use crate::json::Json;
-use crate::peer::{Asked, NotAnswered, Served};
+use crate::peer::{Pending, Served};
 use crate::protocol::{
     ClientCapabilities, PromptsCapability, ProtocolVersion, ResourcesCapability, ServerCapabilities,
 };
@@ -45,14 +44,15 @@ impl Outlet for Room {
         Ok(())
     }
 
-    fn ask(
-        &self,
-        _call: &Call,
-        _questions: &[Asked],
-        _patience: Option<Duration>,
-    ) -> Vec<Result<Json, NotAnswered>> {
-        Vec::new()
+    fn pending(&self) -> Option<&Pending> {
+        None
     }
+
+    fn send(&self, _call: &Call, _frame: &[u8]) -> Result<(), NotSent> {
+        Err(NotSent::Full(0))
+    }
+
+    fn look_after(&self) {}
 
     fn answer(&self, _call: &Arc<Call>, _result: &str) {}
 }
