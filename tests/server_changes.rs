@@ -397,3 +397,43 @@ fn a_handle_outlives_its_server() {
     handle.tools_changed();
     handle.resource_updated("file:///a");
 }
+
+#[test]
+fn what_clients_notify_reaches_the_callbacks() {
+    let (heard_tx, heard) = crossbeam_channel::unbounded();
+    let (roots_tx, roots) = crossbeam_channel::unbounded();
+    let (open, gate) = crossbeam_channel::bounded::<()>(0);
+    let server = Server::builder("s", "1")
+        .on_notification(move |method, params| {
+            heard_tx.send((method.to_owned(), params.map(ToString::to_string))).expect("heard");
+            assert_ne!(method, "panic", "on purpose");
+        })
+        .on_roots_changed(move || {
+            roots_tx.send(()).expect("heard");
+            let _ = gate.recv_timeout(LONG);
+        })
+        .build()
+        .expect("a server");
+    let mut client = connect(&server);
+    initialize(&mut client);
+    client.notify("panic", json!({}));
+    client.notify("com.example/one", json!({"a": 1}));
+    client.send_raw(r#"{"jsonrpc":"2.0","method":"com.example/two"}"#);
+    let next = || heard.recv_timeout(LONG).expect("heard");
+    assert_eq!(next(), ("panic".to_owned(), Some("{}".to_owned())));
+    assert_eq!(next(), ("com.example/one".to_owned(), Some(r#"{"a":1}"#.to_owned())));
+    assert_eq!(next(), ("com.example/two".to_owned(), None));
+    // While the callback runs, further changes say one thing, even if the queue is full.
+    client.notify("notifications/roots/list_changed", json!({}));
+    roots.recv_timeout(LONG).expect("heard");
+    (0..300).for_each(|_| client.notify("com.example/flood", json!({})));
+    (0..300).for_each(|_| client.notify("notifications/roots/list_changed", json!({})));
+    settle(&mut client);
+    assert!(roots.is_empty());
+    drop(open);
+    roots.recv_timeout(LONG).expect("heard");
+    (0..256).for_each(|_| assert_eq!(next().0, "com.example/flood"));
+    client.notify("com.example/last", json!({}));
+    assert_eq!(next().0, "com.example/last");
+    assert!(roots.is_empty());
+}

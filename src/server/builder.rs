@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::changes::Changes;
 use super::connection::Connection;
 use super::feature::Feature;
+use super::heard::{Callbacks, Hear, dispatcher};
 use super::pace::Paces;
 use super::state::StateStore;
 use super::{Inner, Server};
@@ -56,6 +57,9 @@ pub struct ServerBuilder {
     cache: (Duration, CacheScope),
     refuses_unoffered_lists: bool,
     tap: Option<Arc<dyn Tap>>,
+    callbacks: Callbacks,
+    /// Makes what serves the callbacks, once there are any.
+    hear: Option<fn(Callbacks) -> Box<dyn Hear>>,
     cleanup: Option<Box<dyn FnOnce() + Send>>,
 }
 
@@ -78,6 +82,8 @@ pub(super) struct Config {
     pub(super) page_size: usize,
     pub(super) refuses_unoffered_lists: bool,
     pub(super) tap: Option<Arc<dyn Tap>>,
+    /// Who hears the notifications of clients.
+    pub(super) hear: Option<Box<dyn Hear>>,
     /// What every Modern result says.
     pub(super) stamp: Stamp,
     /// The connection behind `handle_request`.
@@ -108,6 +114,8 @@ impl ServerBuilder {
             cache: (Duration::ZERO, CacheScope::Private),
             refuses_unoffered_lists: false,
             tap: None,
+            callbacks: Callbacks::default(),
+            hear: None,
             cleanup: None,
         }
     }
@@ -243,6 +251,38 @@ impl ServerBuilder {
         self
     }
 
+    /// Runs `callback` when the root folders of a Legacy client have changed, on a thread of its own: what was learned of them
+    /// is out of date. Changes that come while it runs lead to one more run. It should hold a
+    /// [`ServerHandle`](super::ServerHandle), not the server, which would then never end.
+    #[must_use]
+    pub fn on_roots_changed(mut self, callback: impl Fn() + Send + Sync + 'static) -> Self {
+        self.callbacks.on_roots_changed = Some(Box::new(callback));
+        self.hear = Some(dispatcher);
+        self
+    }
+
+    /// Runs `callback` with the method and the parameters of every notification of a client that the server itself has no use
+    /// for, on a thread of its own, in order. At most 256 wait for it; further ones are dropped with a warning.
+    ///
+    /// ```
+    /// use tinymcp::json::Json;
+    /// use tinymcp::{Message, Server};
+    ///
+    /// let (tx, rx) = std::sync::mpsc::channel();
+    /// let server = Server::builder("s", "1")
+    ///     .on_notification(move |method, _params: Option<&Json>| tx.send(method.to_owned()).expect("heard"))
+    ///     .build()?;
+    /// assert!(server.handle_request(Message::notification("com.example/hello", None)).is_none());
+    /// assert_eq!(rx.recv()?, "com.example/hello");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn on_notification(mut self, callback: impl Fn(&str, Option<&Json>) + Send + Sync + 'static) -> Self {
+        self.callbacks.on_other = Some(Box::new(callback));
+        self.hear = Some(dispatcher);
+        self
+    }
+
     /// Runs `hook` once when the serving ends, in whatever way, on the thread that serves: with several connections, as
     /// soon as none is left. A panic in it goes to the log.
     #[must_use]
@@ -275,6 +315,7 @@ impl ServerBuilder {
             page_size: self.page_size,
             refuses_unoffered_lists: self.refuses_unoffered_lists,
             tap: self.tap,
+            hear: self.hear.map(|make| make(self.callbacks)),
             implicit: OnceLock::new(),
         };
         let changes = Arc::<Changes>::default();

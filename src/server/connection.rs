@@ -118,13 +118,14 @@ impl Role for Connection {
         }
     }
 
-    fn notified(&self, method: &str, _params: Option<&RawValue>) {
+    fn notified(&self, method: &str, params: Option<&RawValue>) {
         log::debug!("heard {method}");
+        let Some(server) = self.server.upgrade() else { return };
         if method == "notifications/initialized" {
             // Requests are served as soon as the handshake is answered, but the client is told of changes only now.
-            if let Some(server) = self.server.upgrade() {
-                server.changes.initialized(self.number);
-            }
+            server.changes.initialized(self.number);
+        } else if let Some(hear) = &server.config.hear {
+            hear.notified(method, params);
         }
     }
 

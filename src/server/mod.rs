@@ -12,6 +12,7 @@ mod changes;
 mod connection;
 mod dispatch;
 mod feature;
+mod heard;
 mod input;
 mod listen;
 mod pace;
