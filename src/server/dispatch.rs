@@ -6,7 +6,7 @@ use super::connection::Connection;
 use super::listen::told;
 use crate::context::LegacyClient;
 use crate::era::{negotiate, unsupported_version};
-use crate::json::Object;
+use crate::json::{Json, Object};
 use crate::jsonrpc::ErrorObject;
 use crate::method::Method;
 use crate::peer::{Served, Serving};
@@ -97,8 +97,8 @@ impl Inner {
             .ok_or_else(|| unsupported_version(&requested, &config.offered))?;
         let client = asked.connection.settle(LegacyClient {
             version: version.clone(),
-            capabilities: members.lenient("capabilities").unwrap_or_default(),
-            info: members.lenient("clientInfo"),
+            capabilities: members.take("capabilities").map(Json::of_frame),
+            info: members.take("clientInfo").map(Json::of_frame),
             asked_urls: Mutex::default(),
         });
         let capabilities = self.capabilities(&version);

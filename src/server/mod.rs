@@ -16,7 +16,6 @@ mod heard;
 mod input;
 mod listen;
 mod pace;
-mod state;
 mod tools;
 
 use std::fmt;
@@ -31,7 +30,6 @@ use changes::Changes;
 use connection::Connection;
 use crossbeam_channel::select;
 use pace::Paces;
-pub use state::{MemoryStates, StateError, StateStore};
 
 use crate::error::{Error, Result};
 use crate::jsonrpc::Message;

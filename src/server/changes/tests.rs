@@ -8,9 +8,7 @@ use tinymcp::testing::ScriptedPeer;
 
 use super::*;
 use crate::peer::{Pending, Served};
-use crate::protocol::{
-    ClientCapabilities, PromptsCapability, ProtocolVersion, ResourcesCapability, ServerCapabilities,
-};
+use crate::protocol::{PromptsCapability, ProtocolVersion, ResourcesCapability, ServerCapabilities};
 use crate::server::asked::Asked as Question;
 use crate::server::feature::Feature;
 
@@ -74,7 +72,7 @@ fn greet(
 ) -> Arc<LegacyClient> {
     let client = Arc::new(LegacyClient {
         version: version.clone(),
-        capabilities: ClientCapabilities::default(),
+        capabilities: None,
         info: None,
         asked_urls: crate::sync::Mutex::default(),
     });
