@@ -32,7 +32,7 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         "server/changes/marks.rs",
         &["MAX_URIS: usize = "],
     ),
-    ("the URI of a resource that is watched, server", "server/listen.rs", &["MAX_URI_BYTES: usize = "]),
+    ("the URI of a resource that is watched, server", "server/watch.rs", &["MAX_URI_BYTES: usize = "]),
     (
         "elicitations by URL that a server remembers for a connection",
         "context/mod.rs",

@@ -70,7 +70,6 @@ impl Inner {
                 result.next_cursor = next_cursor;
                 asked.write(out, result)
             }
-            Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => self.subscribe(asked, out),
             Method::ResourcesList | Method::ResourceTemplatesList | Method::PromptsList
                 if !asked.is_modern() && !self.config.refuses_unoffered_lists =>
             {

@@ -1,6 +1,8 @@
 //! [`Feature`]: what a server can do beside tools.
 
 use super::asked::Asked;
+use super::listen::Filter;
+use crate::json::{JsonError, Members};
 use crate::method::Method;
 use crate::peer::Served;
 use crate::protocol::{ProtocolVersion, ServerCapabilities};
@@ -19,4 +21,12 @@ pub(super) trait Feature: Send + Sync {
 
     /// Answers a request of one of its methods.
     fn serve(&self, asked: Asked<'_>, out: &mut Vec<u8>) -> Served;
+
+    /// Takes what it can tell of out of the members of a filter of `subscriptions/listen`, beside the changes of its list.
+    ///
+    /// # Errors
+    /// What is wrong with a member, and with which.
+    fn filter(&self, _members: &mut Members<'_>, _filter: &mut Filter) -> Result<(), JsonError> {
+        Ok(())
+    }
 }

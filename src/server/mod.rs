@@ -17,6 +17,8 @@ mod input;
 mod listen;
 mod pace;
 mod tools;
+#[cfg_attr(not(test), allow(dead_code, reason = "until a server has resources"))]
+mod watch;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
