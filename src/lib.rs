@@ -97,6 +97,8 @@ mod sys;
 
 mod sync;
 
+mod registry;
+
 pub mod json;
 
 pub mod jsonrpc;

@@ -6,9 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each may use those before it.
-const ROOMS: [&str; 17] = [
+const ROOMS: [&str; 18] = [
     "sys",
     "sync",
+    "registry",
     "json",
     "jsonrpc",
     "protocol",
