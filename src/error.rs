@@ -129,6 +129,30 @@ impl Error {
     }
 }
 
+impl Error {
+    /// The same, for another who waited for the same. What the operating system said keeps its kind and its text.
+    pub(crate) fn copy(&self) -> Self {
+        match self {
+            Self::Peer(error) => Self::Peer(error.clone()),
+            Self::Refused { error, failure } => {
+                Self::Refused { error: error.clone(), failure: failure.clone() }
+            }
+            Self::Timeout(failure) => Self::Timeout(failure.clone()),
+            Self::Cancelled(reason) => Self::Cancelled(reason.clone()),
+            Self::Closed(failure) => Self::Closed(failure.clone()),
+            Self::OutcomeUnknown(failure) => Self::OutcomeUnknown(failure.clone()),
+            Self::Transport { context, error } => Self::Transport {
+                context: context.clone(),
+                error: io::Error::new(error.kind(), error.to_string()),
+            },
+            Self::Protocol(problem) => Self::Protocol(problem.clone()),
+            Self::Unsupported(problem) => Self::Unsupported(problem.clone()),
+            Self::InvalidUse(problem) => Self::InvalidUse(problem.clone()),
+            Self::Busy(problem) => Self::Busy(problem.clone()),
+        }
+    }
+}
+
 impl From<ErrorObject> for Error {
     fn from(error: ErrorObject) -> Self {
         Self::Peer(error)

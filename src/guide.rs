@@ -60,6 +60,7 @@
 //! | a line of stderr given to a callback | 16 KiB | | comes in pieces |
 //! | lines of stderr that wait for a callback | 1,024 | | dropped, with a warning |
 //! | messages of a batch | 4,096 | | error -32600 for all of it |
+//! | a URI template, and a URI to be matched with one | 8 KiB and 64 variables | | an error; no match |
 //! | arguments of a recursive type, nested in each other | 128 levels | | bad arguments |
 //!
 //! | time | default | set by |
@@ -80,6 +81,7 @@
 //! | no such tool | [`Error::Peer`](crate::Error::Peer), code -32602 | as the host decides |
 //! | a tool returned [`ToolError::protocol`](crate::ToolError::protocol) | [`Error::Peer`](crate::Error::Peer) with its code and data | as the host decides |
 //! | no answer in time | [`Error::Timeout`](crate::Error::Timeout); the server is told to stop | as the host decides |
+//! | [`reconnect`](crate::ClientHandle::reconnect) during a call | as when the server ends | as the host decides |
 //! | the server ended during a call | [`Error::OutcomeUnknown`](crate::Error::OutcomeUnknown), or [`Error::Closed`](crate::Error::Closed) if repeating the request is harmless; with exit status and the end of stderr | as the host decides |
 //!
 //! A panic in a tool, in a callback for notifications or lines of stderr, or in a cleanup hook is caught; its text goes to
@@ -121,6 +123,11 @@
 //! [`Environment::All`](crate::transport::Environment::All). Its stderr is captured, and the end of it is part of every error
 //! about its death; [`Stderr::Inherit`](crate::transport::Stderr::Inherit) shows it as it comes. On Unix it leads a process group
 //! of its own, so that closing also ends what it started, and a terminal's Ctrl-C does not reach it.
+//!
+//! **A server that died stays dead** until [`reconnect`](crate::ClientHandle::reconnect) starts it once more, which also replaces
+//! one that lives: the old process ends first, by the steps and times of closing, and every handle goes on with the new one.
+//! Nothing is sent again by itself: whether a call that was open has done its work is for its caller to find out. Threads that ask
+//! at once share one start; calls that are made meanwhile wait for it, until their cancel token fires.
 //!
 //! # Platforms
 //!

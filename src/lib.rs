@@ -52,7 +52,7 @@
 //! | [`server`] | [`Server`]: serves a registry of tools, over stdio or any [`transport`] |
 //! | [`client`] | [`Client`] owns a connection; [`ClientHandle`] is shared by threads; [`RemoteTool`] is a server's tool |
 //! | [`tool`](mod@tool) | [`tool!`](macro@tool), [`Tool`], [`ToolRegistry`] (local and remote tools alike), [`Arguments`], [`ToolError`] |
-//! | [`Context`] | what a tool sees of its call: cancellation, progress, who calls |
+//! | [`Context`], [`context`] | what a handler sees of its call: cancellation, progress, who calls, what it may ask |
 //! | [`transport`] | child processes, stdio, sockets, memory; [`Tap`](transport::Tap) sees every frame |
 //! | [`protocol`], [`method`], [`jsonrpc`] | the messages, the table of methods, JSON-RPC |
 //! | [`json`] | JSON kept as its text, and read leniently |
@@ -115,7 +115,7 @@ mod era;
 
 mod peer;
 
-mod context;
+pub mod context;
 
 pub mod tool;
 

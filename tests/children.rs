@@ -10,10 +10,11 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use support::alone::{alone, descriptors, is_alive, mcp_threads, stat_field};
 use support::peers::{self, LONG, brief, ends, eventually, odd, odd_in_shell};
 use tinymcp::client::CallOptions;
 use tinymcp::transport::{ChildProcess, EndStep, Environment, Patience, Stderr, Stream, memory_pair};
@@ -22,58 +23,6 @@ use tinymcp::{Client, CloseReport, Server};
 #[test]
 fn child() {
     peers::child();
-}
-
-/// Holds back the other tests of this binary and sees to it that nothing is left at the end.
-struct Alone {
-    _turn: MutexGuard<'static, ()>,
-    descriptors: usize,
-}
-
-fn alone() -> Alone {
-    static TURN: Mutex<()> = Mutex::new(());
-    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    Alone { _turn: turn, descriptors: descriptors() }
-}
-
-impl Drop for Alone {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            return;
-        }
-        eventually("no thread of ours left", || mcp_threads().is_empty());
-        eventually("no child left", || children().is_empty());
-        eventually("no descriptor left", || descriptors() <= self.descriptors);
-    }
-}
-
-fn descriptors() -> usize {
-    fs::read_dir("/proc/self/fd").expect("Linux").count()
-}
-
-fn mcp_threads() -> Vec<String> {
-    let tasks = fs::read_dir("/proc/self/task").expect("Linux").filter_map(Result::ok);
-    let names = tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
-    names.filter(|name| name.starts_with("mcp-")).collect()
-}
-
-/// The processes whose parent or group leader's parent we are, zombies included.
-fn children() -> Vec<String> {
-    let me = std::process::id().to_string();
-    let stats = fs::read_dir("/proc").expect("Linux").filter_map(Result::ok);
-    let stats = stats.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
-    stats.filter(|stat| stat_field(stat, 1) == me).collect()
-}
-
-/// Field `at` of a stat line, counted from the state: 1 is the parent, 2 the group, 3 the session.
-fn stat_field(stat: &str, at: usize) -> String {
-    let after_name = stat.rsplit(')').next().unwrap_or_default();
-    after_name.split_whitespace().nth(at).unwrap_or_default().to_owned()
-}
-
-fn is_alive(pid: &str) -> bool {
-    // A zombie is not alive.
-    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat_field(&stat, 0) != "Z")
 }
 
 fn pid(client: &Client) -> String {
@@ -130,7 +79,7 @@ fn handles_and_remote_tools_may_outlive_the_client_and_hold_nothing() {
             (client.handle(), client.discover_tools().expect("lists"))
         })
         .collect();
-    eventually("no descriptor left", || descriptors() <= alone.descriptors);
+    eventually("no descriptor left", || descriptors() <= alone.descriptors());
     eventually("no thread left", || mcp_threads().is_empty());
     assert!(kept.iter().all(|(handle, _)| handle.ping().is_err()));
 }

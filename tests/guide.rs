@@ -26,6 +26,11 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ("a line of stderr given to a callback", "transport/stderr.rs", &["LINE_BYTES: usize = "]),
     ("lines of stderr that wait for a callback", "transport/stderr.rs", &["QUEUE: usize = "]),
     ("messages of a batch", "peer/batch.rs", &["MAX_MESSAGES: usize = "]),
+    (
+        "a URI template, and a URI to be matched with one",
+        "protocol/uri_template/mod.rs",
+        &["MAX_BYTES: usize = ", "MAX_VARIABLES: usize = "],
+    ),
     ("arguments of a recursive type, nested in each other", "json/read.rs", &["MAX_DEPTH: usize = "]),
     ("settling the protocol, all of it", "client/builder.rs", &["connect: Some("]),
     ("the answer to `server/discover`", "client/builder.rs", &["probe: "]),

@@ -110,7 +110,7 @@ pub struct ClientBuilder {
     pub(super) limits: Limits,
     pub(super) tap: Option<Arc<dyn Tap>>,
     pub(super) notices: Notices,
-    patience: Patience,
+    pub(super) patience: Patience,
 }
 
 impl Default for ClientBuilder {
@@ -204,8 +204,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Calls `callback` after the server said that its tools changed; a burst of notices is one call. It runs on a thread of
-    /// its own and may use the handle as it likes.
+    /// Calls `callback` after the server said that its tools changed; a burst of notices is one call. So does a reconnect, as
+    /// nobody knows what changed meanwhile. It runs on a thread of its own and may use the handle as it likes.
     #[must_use]
     pub fn on_tools_changed(mut self, callback: impl Fn(&ClientHandle) + Send + Sync + 'static) -> Self {
         self.notices.on_tools_changed = Some(Arc::new(callback));
@@ -233,9 +233,8 @@ impl ClientBuilder {
     /// # Errors
     /// When no revision is offered, or the transport cannot be opened: the error names the command or address.
     pub fn open(self, transport: impl Transport) -> Result<Client> {
-        let patience = self.patience;
         let session = Session::open(self, Box::new(transport))?;
-        Ok(Client { handle: ClientHandle { session }, patience })
+        Ok(Client { handle: ClientHandle { session } })
     }
 
     pub(super) fn stamp(&self, version: &ProtocolVersion) -> RequestStamp {

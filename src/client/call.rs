@@ -119,9 +119,8 @@ impl CallHandle {
     pub fn wait(mut self) -> Result<CallToolResult> {
         match self.open.take() {
             Some(open) => {
-                let session = Arc::clone(&open.session);
-                let result = open.wait()?;
-                tool_result(&result, &session.settled()?.identity.version)
+                let settled = Arc::clone(&open.settled);
+                tool_result(&open.wait()?, &settled.identity.version)
             }
             None => Err(Error::InvalidUse("the call has been waited for".into())),
         }
@@ -158,6 +157,8 @@ impl fmt::Debug for CallHandle {
 /// A request that has been sent.
 struct Open {
     session: Arc<Session>,
+    /// Of the connection on which it was sent: there may be another by the time the answer comes.
+    settled: Arc<Settled>,
     method: Cow<'static, str>,
     waiting: Waiting,
     start: Instant,
@@ -167,13 +168,11 @@ struct Open {
 impl Open {
     fn start(
         session: &Arc<Session>,
+        settled: Arc<Settled>,
         method: impl Into<Cow<'static, str>>,
         write_members: impl FnOnce(&mut Vec<u8>),
         options: &CallOptions,
     ) -> Result<Self> {
-        options.check_cancelled()?;
-        // The handshake, if this is the first use, has a time of its own.
-        let settled = session.settled()?;
         options.check_cancelled()?;
         let start = Instant::now();
         let wants_progress = options.on_progress.is_some()
@@ -197,11 +196,7 @@ impl Open {
                 session.closed(Phase::Call(method.to_string()), Some(&settled.peer), start.elapsed())
             }
         })?;
-        Ok(Self { session: Arc::clone(session), method, waiting, start, options: options.clone() })
-    }
-
-    fn settled(&self) -> Result<&Settled> {
-        self.session.settled()
+        Ok(Self { session: Arc::clone(session), settled, method, waiting, start, options: options.clone() })
     }
 
     fn wait(self) -> Result<Json> {
@@ -224,7 +219,7 @@ impl Open {
             Err(e) => log::debug!("ignored progress: {e}"),
         };
         let on_progress = self.options.on_progress.is_some().then_some(&mut report as &mut dyn FnMut(&Json));
-        let peer = &self.settled()?.peer;
+        let peer = &self.settled.peer;
         let look = || peer.look_after();
         let cancel = self.options.cancel.as_ref();
         let waited = wait(&self.waiting, self.start, patient, cancel, on_progress, &look);
@@ -240,8 +235,8 @@ impl Open {
                 Err(Error::Protocol(format!("the answer to {} cannot be read: {problem}", self.method)))
             }
             Waited::TimedOut(after) => {
-                let peer = self.settled().ok().map(|settled| &settled.peer);
-                let failure = self.session.failure(Phase::Call(self.method.to_string()), peer, after);
+                let phase = Phase::Call(self.method.to_string());
+                let failure = self.session.failure(phase, Some(peer), after);
                 self.give_up("timeout");
                 Err(Error::Timeout(failure))
             }
@@ -254,29 +249,29 @@ impl Open {
     }
 
     fn has_ended_soon(&self) -> bool {
-        self.settled().is_ok_and(|settled| settled.peer.has_ended_within(Duration::from_millis(50)))
+        self.settled.peer.has_ended_within(Duration::from_millis(50))
     }
 
     /// The connection ended while the call was open.
     fn broken(&self) -> Error {
-        let peer = self.settled().ok().map(|settled| &settled.peer);
-        let failure = self.session.failure(Phase::Call(self.method.to_string()), peer, self.start.elapsed());
+        let (phase, after) = (Phase::Call(self.method.to_string()), self.start.elapsed());
+        let failure = self.session.failure(phase, Some(&self.settled.peer), after);
         let is_idempotent = Method::from_name(&self.method).is_some_and(Method::is_idempotent);
         if is_idempotent { Error::Closed(failure) } else { Error::OutcomeUnknown(failure) }
     }
 
     /// Stops waiting and tells the server, without waiting for it to read that.
     fn give_up(self, reason: &str) {
-        let Ok(settled) = self.session.settled() else { return };
+        let peer = &self.settled.peer;
         // spec: 2026-07-28 basic/patterns/cancellation#behavior-requirements (only of what is believed to be in progress)
-        if !settled.peer.forget(self.waiting.id) {
+        if !peer.forget(self.waiting.id) {
             return; // the answer is here: there is nothing to cancel
         }
         let mut params = CancelledParams::new(self.waiting.id);
         params.reason = Some(reason.to_owned());
         let params = serde_json::to_string(&params).expect("wire types serialize");
         // spec: 2026-07-28 basic/patterns/cancellation (on stdio the client MUST send it)
-        if let Err(e) = settled.peer.notify("notifications/cancelled", Some(&params)) {
+        if let Err(e) = peer.notify("notifications/cancelled", Some(&params)) {
             log::debug!("the cancellation of {} was not sent: {e:?}", self.waiting.id);
         }
     }
@@ -305,12 +300,20 @@ pub(super) fn start(
         out.extend_from_slice(b",\"arguments\":");
         out.extend_from_slice(arguments.as_str().as_bytes());
     };
-    Ok(CallHandle { open: Some(Open::start(session, "tools/call", write, options)?) })
+    let settled = settled(session, options)?;
+    Ok(CallHandle { open: Some(Open::start(session, settled, "tools/call", write, options)?) })
 }
 
-/// Sends any request and waits for its result.
+/// What was settled, for a call. The handshake, if this is the first use, has a time of its own.
+pub(super) fn settled(session: &Session, options: &CallOptions) -> Result<Arc<Settled>> {
+    options.check_cancelled()?;
+    session.settled(options.cancel.as_ref())
+}
+
+/// Sends any request on the connection for which this was settled, and waits for its result.
 pub(super) fn request(
     session: &Arc<Session>,
+    settled: Arc<Settled>,
     method: &str,
     params: &[(&str, Json)],
     options: &CallOptions,
@@ -325,7 +328,7 @@ pub(super) fn request(
             out.extend_from_slice(value.as_str().as_bytes());
         }
     };
-    Open::start(session, method.to_owned(), write, options)?.wait()
+    Open::start(session, settled, method.to_owned(), write, options)?.wait()
 }
 
 /// Reads a tool's result.

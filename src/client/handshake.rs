@@ -13,15 +13,16 @@ use std::time::{Duration, Instant};
 
 use super::call::must_be_complete;
 use super::session::{ServerIdentity, Session, Settled};
+use super::state::Turn;
 use crate::era::{Offered, choose, lowered};
 use crate::error::{Error, Phase, Result};
 use crate::json::{FromJson, Object};
 use crate::jsonrpc::{ErrorCode, ErrorObject, write_json};
-use crate::peer::{NoResult, NotStarted, Patient, Peer, Waited, wait};
+use crate::peer::{NoResult, NotStarted, Patient, Peer, Waited, Waiting, wait};
 use crate::protocol::lifecycle::{DiscoverResult, Implementation, InitializeParams, InitializeResult};
 use crate::protocol::meta;
 use crate::protocol::version::ProtocolVersion;
-use crate::sync::Deadline;
+use crate::sync::{CancelToken, Deadline};
 use crate::transport::Patience;
 
 /// What the probe said.
@@ -42,13 +43,23 @@ enum Discovered {
     Other(Probed),
 }
 
-pub(super) fn settle(session: &Session) -> Result<Settled> {
-    let peer = session.peer()?;
+/// Settles the protocol on the connection of `turn`, or on another to the same server if it dies of the probe.
+///
+/// # Errors
+/// Also when `cancel` fires. The connection is as good for the next try as before.
+pub(super) fn settle(
+    session: &Session,
+    turn: &mut Turn<'_>,
+    cancel: Option<&CancelToken>,
+) -> Result<Settled> {
+    let peer = turn.line.peer.clone();
     let legacy = session.offered.legacy();
     let deadline = Deadline::after(session.config.timeouts.connect);
-    let handshake = Handshake { session, start: Instant::now(), deadline };
+    let handshake = Handshake { session, cancel, start: Instant::now(), deadline };
     let preferred = session.offered.latest();
-    let probed = if preferred.is_modern() {
+    let probed = if turn.line.greeting.is_some() {
+        Probed::Legacy("it was sent the handshake before".to_owned())
+    } else if preferred.is_modern() {
         handshake.probe(&peer, preferred)?
     } else {
         Probed::Legacy("no Modern revision is offered".to_owned())
@@ -61,19 +72,23 @@ pub(super) fn settle(session: &Session) -> Result<Settled> {
             Err(Error::Unsupported(handshake.told(&peer, &problem)))
         }
         (Probed::Died(error), None) => Err(error),
-        (Probed::Legacy(_), Some(legacy)) => match handshake.initialize(&peer, &legacy) {
+        (Probed::Legacy(_), Some(legacy)) => match handshake.initialize(turn, &legacy) {
             // It answered the probe, or did not, and then died of it.
             Err(Error::Closed(failure)) if preferred.is_modern() => {
-                handshake.initialize_again(&legacy).unwrap_or(Err(Error::Closed(failure)))
+                handshake.initialize_again(turn, &legacy).unwrap_or(Err(Error::Closed(failure)))
             }
             settled => settled,
         },
-        (Probed::Died(error), Some(legacy)) => handshake.initialize_again(&legacy).unwrap_or(Err(error)),
+        (Probed::Died(error), Some(legacy)) => {
+            handshake.initialize_again(turn, &legacy).unwrap_or(Err(error))
+        }
     }
 }
 
 struct Handshake<'a> {
     session: &'a Session,
+    /// Of the caller in whose thread this runs.
+    cancel: Option<&'a CancelToken>,
     /// Of all of it, the probe included: that is the time the caller waited.
     start: Instant,
     /// For all of it.
@@ -84,7 +99,7 @@ impl Handshake<'_> {
     /// Asks with the newest revision, and if the server names others, once more with one of those.
     fn probe(&self, peer: &Peer, preferred: &ProtocolVersion) -> Result<Probed> {
         let start = Instant::now();
-        let error = match self.discover(peer, preferred) {
+        let error = match self.discover(peer, preferred)? {
             Discovered::Result(result) => return self.settle_on(peer, *result),
             Discovered::Other(probed) => return Ok(probed),
             Discovered::Error(error) => error,
@@ -99,7 +114,7 @@ impl Handshake<'_> {
             _ => return Ok(Probed::Legacy(error.to_string())),
         };
         match choose(&supported, &self.session.offered) {
-            Some(version) if version.is_modern() => match self.discover(peer, &version) {
+            Some(version) if version.is_modern() => match self.discover(peer, &version)? {
                 Discovered::Result(result) => self.settle_on(peer, *result),
                 Discovered::Other(probed) => Ok(probed),
                 Discovered::Error(error) => Err(self.refused(peer, error, start)),
@@ -137,47 +152,76 @@ impl Handshake<'_> {
     }
 
     /// Asks with `version`.
-    fn discover(&self, peer: &Peer, version: &ProtocolVersion) -> Discovered {
+    fn discover(&self, peer: &Peer, version: &ProtocolVersion) -> Result<Discovered> {
         let stamp = self.session.config.stamp(version);
         let start = Instant::now();
         let probe = Deadline::after(Some(self.session.config.timeouts.probe)).earlier(self.deadline);
-        let waited = self.ask(peer, "server/discover", probe, |out| {
+        let asked = send(peer, "server/discover", |out| {
             out.push(b'{');
             stamp.write(out, None, &Object::new());
             out.push(b'}');
         });
-        Discovered::Other(match waited {
+        let waited = asked.map(|waiting| match waiting {
+            Some(waiting) => {
+                let waited = self.wait(peer, &waiting, probe);
+                peer.forget(waiting.id); // an answer that comes late is ignored
+                waited
+            }
+            None => Waited::Closed,
+        });
+        Ok(Discovered::Other(match waited {
             Ok(Waited::Answer(Ok(result))) => match DiscoverResult::from_json(result.as_raw()) {
                 Ok(result) => match must_be_complete(result.result_type.as_ref()) {
-                    Ok(()) => return Discovered::Result(Box::new(result)),
+                    Ok(()) => return Ok(Discovered::Result(Box::new(result))),
                     Err(e) => Probed::Legacy(format!("its answer to server/discover is none: {e}")),
                 },
                 Err(e) => Probed::Legacy(format!("its answer to server/discover is none: {e}")),
             },
-            Ok(Waited::Answer(Err(NoResult::Error(error)))) => return Discovered::Error(error),
+            Ok(Waited::Answer(Err(NoResult::Error(error)))) => return Ok(Discovered::Error(error)),
             Ok(Waited::Answer(Err(NoResult::Garbled(problem)))) => {
                 Probed::Legacy(format!("its answer to server/discover cannot be read: {problem}"))
             }
             Ok(Waited::TimedOut(after)) => {
                 Probed::Legacy(format!("no answer to server/discover in {after:?}"))
             }
-            Ok(Waited::Cancelled(reason)) => Probed::Legacy(reason),
+            Ok(Waited::Cancelled(reason)) => return Err(Error::Cancelled(reason)),
             Ok(Waited::Closed) => {
                 Probed::Died(self.session.closed(Phase::Handshake, Some(peer), start.elapsed()))
             }
             Err(error) => Probed::Died(error),
-        })
+        }))
     }
 
     /// spec: 2025-11-25 basic/lifecycle#initialization
-    fn initialize(&self, peer: &Peer, legacy: &Offered) -> Result<Settled> {
+    fn initialize(&self, turn: &mut Turn<'_>, legacy: &Offered) -> Result<Settled> {
         let config = &self.session.config;
-        let preferred = legacy.latest().clone();
-        let params =
-            InitializeParams::new(preferred.clone(), config.capabilities.clone(), config.info.clone());
-        let params = lowered(params, &preferred);
+        let peer = &turn.line.peer.clone();
         let start = Instant::now();
-        let waited = self.ask(peer, "initialize", self.deadline, |out| write_json(out, &params))?;
+        let waiting = match turn.line.greeting.take() {
+            Some(waiting) => Some(waiting),
+            None => {
+                let preferred = legacy.latest().clone();
+                let params = InitializeParams::new(
+                    preferred.clone(),
+                    config.capabilities.clone(),
+                    config.info.clone(),
+                );
+                let params = lowered(params, &preferred);
+                send(peer, "initialize", |out| write_json(out, &params))?
+            }
+        };
+        let waited = match waiting {
+            Some(waiting) => {
+                let waited = self.wait(peer, &waiting, self.deadline);
+                if let Waited::Cancelled(reason) = waited {
+                    turn.line.greeting = Some(waiting);
+                    return Err(Error::Cancelled(reason));
+                }
+                peer.forget(waiting.id);
+                waited
+            }
+            None => Waited::Closed,
+        };
         let result = match waited {
             Waited::Answer(Ok(result)) => result,
             Waited::Answer(Err(NoResult::Error(error))) => return Err(self.refused(peer, error, start)),
@@ -229,33 +273,27 @@ impl Handshake<'_> {
     }
 
     /// On a new connection to the same server; `None` if there can be none.
-    fn initialize_again(&self, legacy: &Offered) -> Option<Result<Settled>> {
-        let peer = match self.session.reopen()? {
-            Ok(peer) => peer,
-            Err(e) => return Some(Err(e)),
-        };
+    fn initialize_again(&self, turn: &mut Turn<'_>, legacy: &Offered) -> Option<Result<Settled>> {
+        let patience = Patience::default().with_exit(Duration::from_millis(200));
+        if let Err(e) = self.session.reopen(turn, &patience)? {
+            return Some(Err(e));
+        }
         log::debug!("the server ended at the probe and was started again");
-        Some(self.initialize(&peer, legacy))
+        Some(self.initialize(turn, legacy))
     }
 
-    fn ask(
-        &self,
-        peer: &Peer,
-        method: &str,
-        deadline: Deadline,
-        write_params: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<Waited> {
-        let start = Instant::now();
-        let waiting = match peer.request(method, false, |out, _| write_params(out)) {
-            Ok(waiting) => waiting,
-            Err(NotStarted::Busy(problem)) => return Err(Error::Busy(problem)),
-            Err(NotStarted::Closed) => return Ok(Waited::Closed),
-        };
-        let left: Option<Duration> = deadline.remaining();
-        let patient = Patient { each: left, total: None, resets: false };
-        let waited = wait(&waiting, start, patient, None, None, &|| peer.look_after());
-        peer.forget(waiting.id);
-        Ok(waited)
+    fn wait(&self, peer: &Peer, waiting: &Waiting, deadline: Deadline) -> Waited {
+        let patient = Patient { each: deadline.remaining(), total: None, resets: false };
+        wait(waiting, Instant::now(), patient, self.cancel, None, &|| peer.look_after())
+    }
+}
+
+/// Sends a request; `None` if the connection has ended.
+fn send(peer: &Peer, method: &str, write_params: impl FnOnce(&mut Vec<u8>)) -> Result<Option<Waiting>> {
+    match peer.request(method, false, |out, _| write_params(out)) {
+        Ok(waiting) => Ok(Some(waiting)),
+        Err(NotStarted::Busy(problem)) => Err(Error::Busy(problem)),
+        Err(NotStarted::Closed) => Ok(None),
     }
 }
 

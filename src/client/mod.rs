@@ -3,7 +3,7 @@
 //! [`Client`] owns the connection; its drop, or [`Client::close`], ends it. A [`ClientHandle`] does everything else, can be
 //! cloned into any thread, and is inert once the owner has closed.
 //!
-//! **Invariants:** the era is settled once and is asked in one place, `Session`; user callbacks never run on the reading
+//! **Invariants:** the era is settled once for a connection and is asked in one place, `Session`; user callbacks never run on the reading
 //! thread.
 
 mod builder;
@@ -13,6 +13,7 @@ mod notices;
 mod remote;
 mod role;
 mod session;
+mod state;
 mod tools;
 
 use std::ffi::OsStr;
@@ -31,7 +32,6 @@ use crate::error::Result;
 use crate::json::Json;
 use crate::peer::CloseReport;
 use crate::protocol::tool::CallToolResult;
-use crate::transport::Patience;
 
 /// The owner of a connection to a server.
 ///
@@ -52,7 +52,6 @@ use crate::transport::Patience;
 /// Dropping it closes the connection as [`close`](Self::close) does.
 pub struct Client {
     handle: ClientHandle,
-    patience: Patience,
 }
 
 impl Client {
@@ -83,13 +82,13 @@ impl Client {
     /// # Errors
     /// When the server process could not be ended even by force.
     pub fn close(self) -> Result<CloseReport> {
-        self.handle.session.close(&self.patience)
+        self.handle.session.close()
     }
 }
 
 impl Drop for Client {
     fn drop(&mut self) {
-        if let Err(e) = self.handle.session.close(&self.patience) {
+        if let Err(e) = self.handle.session.close() {
             log::warn!("{e}");
         }
     }
@@ -115,15 +114,47 @@ pub struct ClientHandle {
 }
 
 impl ClientHandle {
-    /// Settles which revision is spoken and returns what the server said of itself. Done once; later calls return the
-    /// same.
+    /// Settles which revision is spoken and returns what the server said of itself. Done once for a connection; later calls
+    /// return the same.
     ///
     /// A Modern server is recognised by its answer to `server/discover`; with any other the `initialize` handshake follows.
     ///
     /// # Errors
     /// When the server cannot be reached, does not answer within the connect timeout, or speaks no revision offered.
-    pub fn initialize(&self) -> Result<&ServerIdentity> {
-        Ok(&self.session.settled()?.identity)
+    pub fn initialize(&self) -> Result<Arc<ServerIdentity>> {
+        Ok(Arc::clone(&self.session.settled(None)?.identity))
+    }
+
+    /// Starts the server once more, after it died or at any other time: ends the old connection, waits for the old process to
+    /// exit, opens a new one and settles the protocol on it. Returns what the new server says of itself; it may speak
+    /// another revision. Every handle and every [`RemoteTool`] goes on with the new connection.
+    ///
+    /// Open calls of the old connection fail as they do when a server dies. Threads that ask at the same time share one
+    /// reconnect and its outcome; so does one that asks while the first use settles the protocol. One that asks after
+    /// another's reconnect is over replaces that connection as well. If it fails it can be asked for again; until then calls
+    /// fail, or settle the protocol if that is all that is missing.
+    ///
+    /// ```no_run
+    /// # fn main() -> tinymcp::Result<()> {
+    /// let client = tinymcp::Client::connect("python3", &["notes_server.py"])?;
+    /// let listed = match client.list_tools() {
+    ///     Err(error) if error.is_closed() => {
+    ///         client.reconnect()?;
+    ///         client.list_tools()?
+    ///     }
+    ///     listed => listed?,
+    /// };
+    /// # drop(listed); Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Error::Unsupported`](crate::Error::Unsupported) when the transport cannot be opened again, as sockets and memory
+    ///   pairs cannot; the connection is left as it is.
+    /// - [`Error::Closed`](crate::Error::Closed) after the owner has closed.
+    /// - [`Error::Transport`](crate::Error::Transport) when the old process could not be ended or the new one not started.
+    /// - As [`initialize`](Self::initialize).
+    pub fn reconnect(&self) -> Result<Arc<ServerIdentity>> {
+        Ok(Arc::clone(&self.session.reconnect()?.identity))
     }
 
     /// Calls a tool and waits for its result. A tool that ran and failed is a result whose
@@ -186,8 +217,10 @@ impl ClientHandle {
     /// # Errors
     /// When it does not answer.
     pub fn ping(&self) -> Result<()> {
-        let method = if self.session.settled()?.is_modern() { "server/discover" } else { "ping" };
-        self.request(method, &[], &CallOptions::default()).map(drop)
+        let options = CallOptions::default();
+        let settled = call::settled(&self.session, &options)?;
+        let method = if settled.is_modern() { "server/discover" } else { "ping" };
+        call::request(&self.session, settled, method, &[], &options).map(drop)
     }
 
     /// Sends any request and returns its result as it came. `params` are members of the parameters object; the
@@ -196,7 +229,7 @@ impl ClientHandle {
     /// # Errors
     /// As any call.
     pub fn request(&self, method: &str, params: &[(&str, Json)], options: &CallOptions) -> Result<Json> {
-        call::request(&self.session, method, params, options)
+        call::request(&self.session, call::settled(&self.session, options)?, method, params, options)
     }
 
     /// How many lines the server wrote that were no messages. They were skipped, and the first ones reported in the log.

@@ -86,13 +86,19 @@ impl Dispatcher {
     pub(super) fn notified(&self, method: &str, params: Option<&RawValue>) {
         let shared = &self.shared;
         if method == "notifications/tools/list_changed" && shared.notices.on_tools_changed.is_some() {
-            if !shared.tools_changed.swap(true, Ordering::SeqCst) {
-                self.queue(Notice::ToolsChanged);
-            }
+            self.tools_changed();
         } else if shared.notices.on_other.is_some() {
             self.queue(Notice::Other(method.to_owned(), params.map(Json::of_frame)));
         } else {
             log::debug!("ignored {method}: no callback is set");
+        }
+    }
+
+    /// Never blocks.
+    pub(super) fn tools_changed(&self) {
+        let shared = &self.shared;
+        if shared.notices.on_tools_changed.is_some() && !shared.tools_changed.swap(true, Ordering::SeqCst) {
+            self.queue(Notice::ToolsChanged);
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use serde_json::value::RawValue;
 
 use super::notices::{Dispatcher, Notices};
-use super::session::Session;
+use super::session::{Session, SettledAgain};
 use crate::jsonrpc::{BadFrame, ErrorObject};
 use crate::peer::{Role, Served, Serving};
 
@@ -39,6 +39,13 @@ impl ClientRole {
 
     pub(super) fn close(&self) {
         self.dispatcher.close();
+    }
+}
+
+impl SettledAgain for ClientRole {
+    fn settled_again(&self) {
+        // What the old server did not live to say, and what is different in the new one.
+        self.dispatcher.tools_changed();
     }
 }
 

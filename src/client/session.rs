@@ -1,20 +1,20 @@
-//! [`Session`]: one connection and what was settled on it.
+//! [`Session`]: a client's connection and what was settled on it. The steps it goes through are [`State`]'s.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::builder::ClientBuilder;
 use super::handshake;
 use super::role::ClientRole;
+use super::state::{Found, Line, State, Turn};
 use crate::era::{Offered, RequestStamp};
 use crate::error::{Error, Failure, Phase, Result};
 use crate::peer::{CloseReport, Peer, Setup, Writing};
 use crate::protocol::capability::ServerCapabilities;
 use crate::protocol::lifecycle::Implementation;
 use crate::protocol::version::ProtocolVersion;
-use crate::sync::{Mutex, lock};
+use crate::sync::{CancelToken, Mutex, lock};
 use crate::transport::{EndStep, Patience, Transport, tapped};
 
 /// What a server said of itself. Self-reported: for display and logs, not for decisions about trust.
@@ -31,10 +31,10 @@ pub struct ServerIdentity {
     pub instructions: Option<String>,
 }
 
-/// What was settled: fixed for the rest of the session.
+/// What was settled on a connection: fixed for the rest of its life.
 #[derive(Debug)]
 pub(super) struct Settled {
-    pub(super) identity: ServerIdentity,
+    pub(super) identity: Arc<ServerIdentity>,
     pub(super) peer: Peer,
     /// What every request says in `_meta`.
     pub(super) stamp: RequestStamp,
@@ -43,7 +43,7 @@ pub(super) struct Settled {
 impl Settled {
     pub(super) fn new(identity: ServerIdentity, peer: Peer, config: &ClientBuilder) -> Self {
         let stamp = config.stamp(&identity.version);
-        Self { identity, peer, stamp }
+        Self { identity: Arc::new(identity), peer, stamp }
     }
 
     pub(super) fn is_modern(&self) -> bool {
@@ -51,23 +51,24 @@ impl Settled {
     }
 }
 
-/// One connection. Shared by the owner and every handle.
+/// What has to be done once more on a further connection: something that the server was told, or that was learned of it.
+pub(super) trait SettledAgain: Send + Sync {
+    /// The protocol was settled on a connection that is not the first one. Called by whoever settled it, without any
+    /// lock; calls may be made.
+    fn settled_again(&self);
+}
+
+/// So many may want to be told. Each part of the client registers once, so that this is never reached.
+const LISTENERS: usize = 64;
+
+/// One connection at a time. Shared by the owner and every handle.
 pub(super) struct Session {
     pub(super) config: ClientBuilder,
     pub(super) offered: Offered,
-    pub(super) role: Arc<ClientRole>,
-    settled: OnceLock<Settled>,
-    /// Held while the protocol is being settled: others who need it wait for the same outcome. Closing does not take it.
-    settling: Mutex<()>,
-    /// Held for a look or an exchange, never while a connection is opened or closed.
-    current: Mutex<Current>,
-    is_closed: AtomicBool,
-}
-
-/// The connection as it is now. While the protocol is being settled a dead child may be replaced.
-struct Current {
-    peer: Option<Peer>,
-    again: Option<Box<dyn Transport>>,
+    role: Arc<ClientRole>,
+    state: Mutex<State>,
+    /// Bound: [`LISTENERS`]. End of each: its owner's.
+    listeners: Mutex<Vec<Weak<dyn SettledAgain>>>,
 }
 
 impl Session {
@@ -78,14 +79,28 @@ impl Session {
             role: Arc::new(ClientRole::new(config.notices.clone(), session.clone())),
             config,
             offered,
-            settled: OnceLock::new(),
-            settling: Mutex::new(()),
-            current: Mutex::new(Current { peer: None, again }),
-            is_closed: AtomicBool::new(false),
+            state: State::new(),
+            listeners: Mutex::default(),
         });
+        let role = Arc::downgrade(&session.role);
+        session.on_settled_again(role)?;
         let peer = session.start(transport)?;
-        lock(&session.current).peer = Some(peer);
+        *lock(&session.state) = State::Opened(Line::new(peer, again));
         Ok(session)
+    }
+
+    /// Tells `listener` of every further connection.
+    ///
+    /// # Errors
+    /// When too many want to be told.
+    pub(super) fn on_settled_again(&self, listener: Weak<dyn SettledAgain>) -> Result<()> {
+        let mut listeners = lock(&self.listeners);
+        listeners.retain(|listener| listener.strong_count() > 0);
+        if listeners.len() >= LISTENERS {
+            return Err(Error::Busy(format!("{LISTENERS} parts of the client are told of a reconnect")));
+        }
+        listeners.push(listener);
+        Ok(())
     }
 
     /// Opens `transport` and starts the engine on it.
@@ -99,80 +114,121 @@ impl Session {
         let name = connection.link.name().to_owned();
         let setup =
             Setup { limits: self.config.limits.clone(), writing: Writing::Threaded, runs_short_calls: false };
+        // Until something else is settled: who is asked during the handshake is to answer.
+        self.role.settle(false);
         let role = Arc::<ClientRole>::clone(&self.role);
         Peer::start(connection, role, &setup)
             .map_err(|error| Error::Transport { context: format!("cannot start a thread for {name}"), error })
     }
 
-    /// What was settled; settles it if nobody has.
-    pub(super) fn settled(&self) -> Result<&Settled> {
-        if let Some(settled) = self.settled.get() {
-            return Ok(settled);
-        }
-        let _settling = lock(&self.settling);
-        if let Some(settled) = self.settled.get() {
-            return Ok(settled);
-        }
-        let settled = handshake::settle(self)?;
-        self.role.settle(settled.is_modern());
-        Ok(self.settled.get_or_init(|| settled))
-    }
-
-    /// The engine, settled or not.
-    pub(super) fn peer(&self) -> Result<Peer> {
-        let peer = lock(&self.current).peer.clone();
-        match peer {
-            Some(peer) if !self.is_closed.load(Ordering::SeqCst) => Ok(peer),
-            peer => Err(self.closed(Phase::Handshake, peer.as_ref(), Duration::ZERO)),
+    /// What was settled; settles it if nobody has. Whoever waits, for the server or for another who settles it, does so
+    /// until `cancel` fires.
+    pub(super) fn settled(&self, cancel: Option<&CancelToken>) -> Result<Arc<Settled>> {
+        loop {
+            match State::find(&self.state) {
+                Found::Settled(settled) => return Ok(settled),
+                Found::UnderWay(flight) => flight.wait(cancel)?,
+                Found::Turn(mut turn) => {
+                    let settled = self.settle(&mut turn, cancel)?;
+                    turn.flight.conclude(&Ok(Arc::clone(&settled)));
+                    self.after(turn);
+                    return Ok(settled);
+                }
+                Found::Closed(peer) => {
+                    return Err(self.closed(Phase::Handshake, peer.as_ref(), Duration::ZERO));
+                }
+            }
         }
     }
 
-    /// Replaces a connection that died by a new one to the same server; `None` if that is not possible.
-    pub(super) fn reopen(&self) -> Option<Result<Peer>> {
-        if self.is_closed.load(Ordering::SeqCst) {
+    /// Ends the connection, opens another to the same server and settles the protocol on that. If somebody is at it, or
+    /// settles the protocol for the first time, that is waited for.
+    pub(super) fn reconnect(&self) -> Result<Arc<Settled>> {
+        loop {
+            let found = State::find_another(&self.state).map_err(|unique| {
+                Error::Unsupported(format!("{} cannot be opened again", unique.link().name()))
+            })?;
+            match found {
+                // As fresh as what would be made now.
+                Found::Settled(settled) => return Ok(settled),
+                Found::UnderWay(flight) => {
+                    flight.wait(None)?;
+                    if let Some(outcome) = flight.outcome() {
+                        return outcome;
+                    }
+                }
+                Found::Turn(mut turn) => {
+                    let outcome = match self.reopen(&mut turn, &self.config.patience) {
+                        Some(Ok(())) => self.settle(&mut turn, None),
+                        Some(Err(error)) => Err(error),
+                        None => Err(self.closed(Phase::Handshake, Some(&turn.line.peer), Duration::ZERO)),
+                    };
+                    turn.flight.conclude(&outcome);
+                    if outcome.is_ok() {
+                        self.after(turn);
+                    }
+                    return outcome;
+                }
+                Found::Closed(peer) => {
+                    return Err(self.closed(Phase::Handshake, peer.as_ref(), Duration::ZERO));
+                }
+            }
+        }
+    }
+
+    fn settle(&self, turn: &mut Turn<'_>, cancel: Option<&CancelToken>) -> Result<Arc<Settled>> {
+        if turn.line.is_lost {
+            return Err(self.closed(Phase::Handshake, Some(&turn.line.peer), Duration::ZERO));
+        }
+        let settled = Arc::new(handshake::settle(self, turn, cancel)?);
+        if turn.finish(&settled, || self.role.settle(settled.is_modern())) {
+            Ok(settled)
+        } else {
+            Err(self.closed(Phase::Handshake, Some(&settled.peer), Duration::ZERO))
+        }
+    }
+
+    /// After a turn that went well.
+    fn after(&self, turn: Turn<'_>) {
+        let is_another = turn.line.is_another;
+        drop(turn); // whoever waits for it need not wait for this
+        if is_another {
+            let listeners: Vec<_> = lock(&self.listeners).iter().filter_map(Weak::upgrade).collect();
+            listeners.iter().for_each(|listener| listener.settled_again());
+        }
+    }
+
+    /// Ends the connection and opens another to the same server; `None` if that is not possible. What was there before is
+    /// gone then.
+    pub(super) fn reopen(&self, turn: &mut Turn<'_>, patience: &Patience) -> Option<Result<()>> {
+        if lock(&self.state).is_closed() {
             return None; // it did not die, it was ended
         }
-        let (old, transport, again) = {
-            let mut current = lock(&self.current);
-            let transport = current.again.take()?;
-            let again = transport.again();
-            (current.peer.take(), transport, again)
-        };
-        if let Some(old) = old {
-            old.close("replaced", &Patience::default().with_exit(Duration::from_millis(200)));
+        let transport = turn.line.again.take()?;
+        (turn.line.is_lost, turn.line.greeting) = (true, None);
+        let old = &turn.line.peer;
+        let report = old.close("replaced by another connection", patience);
+        log::debug!("{} is started again; it {}", old.link().name(), report.ending);
+        if let Err(stuck) = not_stuck(old, report) {
+            turn.line.again = Some(transport);
+            return Some(Err(stuck));
         }
-        let peer = match self.start(transport) {
-            Ok(peer) => peer,
-            Err(e) => return Some(Err(e)),
-        };
-        let mut current = lock(&self.current);
-        current.again = again;
-        current.peer = Some(peer.clone());
-        drop(current);
-        // The owner may have closed meanwhile, and would then not have seen this one.
-        if self.is_closed.load(Ordering::SeqCst) {
-            peer.close("closed by this client", &Patience::default());
-            return Some(Err(self.closed(Phase::Handshake, Some(&peer), Duration::ZERO)));
-        }
-        Some(Ok(peer))
+        turn.line.again = transport.again();
+        Some(self.start(transport).and_then(|peer| {
+            if turn.replace(&peer) {
+                return Ok(());
+            }
+            peer.close("closed by this client", &self.config.patience);
+            Err(self.closed(Phase::Handshake, Some(&peer), Duration::ZERO))
+        }))
     }
 
-    pub(super) fn close(&self, patience: &Patience) -> Result<CloseReport> {
-        if self.is_closed.swap(true, Ordering::SeqCst) {
-            return Ok(CloseReport::default());
-        }
-        // Also when a dead child is being replaced just now: whoever does that sees `is_closed` and ends the new one.
+    pub(super) fn close(&self) -> Result<CloseReport> {
+        // Also when a connection is being opened just now: whoever does that sees that it is closed and ends the new one.
+        let Some(peer) = State::close(&self.state) else { return Ok(CloseReport::default()) };
         self.role.close();
-        let peer = lock(&self.current).peer.clone();
-        let Some(peer) = peer else { return Ok(CloseReport::default()) };
-        let report = peer.close("closed by this client", patience);
-        match report.ending.step {
-            EndStep::Stuck => Err(Error::Transport {
-                context: format!("cannot end {}", peer.link().name()),
-                error: std::io::Error::from(std::io::ErrorKind::TimedOut),
-            }),
-            _ => Ok(report),
-        }
+        let report = peer.close("closed by this client", &self.config.patience);
+        not_stuck(&peer, report)
     }
 
     pub(super) fn noise(&self) -> u64 {
@@ -193,10 +249,16 @@ impl Session {
         has_ended: bool,
     ) -> Box<Failure> {
         let link = peer.map(Peer::link);
-        let detail = if self.is_closed.load(Ordering::SeqCst) {
+        let is_call = matches!(phase, Phase::Call(_));
+        let (is_closed, is_current) = {
+            let state = lock(&self.state);
+            (state.is_closed(), peer.is_none_or(|peer| state.is_settled_on(peer)))
+        };
+        let detail = if is_closed {
             Some("closed by this client".to_owned())
         } else {
-            peer.and_then(Peer::end).flatten()
+            let end = peer.and_then(Peer::end).flatten();
+            end.or_else(|| (is_call && !is_current).then(|| "this client reconnected".to_owned()))
         };
         Box::new(Failure {
             phase,
@@ -214,11 +276,24 @@ impl Session {
     }
 }
 
+/// An error if the server's process could not be ended.
+fn not_stuck(peer: &Peer, report: CloseReport) -> Result<CloseReport> {
+    match report.ending.step {
+        EndStep::Stuck => Err(Error::Transport {
+            context: format!("cannot end {}", peer.link().name()),
+            error: std::io::Error::from(std::io::ErrorKind::TimedOut),
+        }),
+        _ => Ok(report),
+    }
+}
+
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.settled.get() {
-            Some(settled) => write!(f, "{}, {}", settled.peer.link().name(), settled.identity.version),
-            None => f.write_str("not settled"),
+        match &*lock(&self.state) {
+            State::Settled { settled, .. } | State::Closed { settled: Some(settled), .. } => {
+                write!(f, "{}, {}", settled.peer.link().name(), settled.identity.version)
+            }
+            _ => f.write_str("not settled"),
         }
     }
 }

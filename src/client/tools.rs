@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::call::{CallOptions, must_be_complete, request};
+use super::call::{CallOptions, must_be_complete, request, settled};
 use super::session::Session;
 use crate::error::{Error, Result};
 use crate::json::{FromJson, Json, Members};
@@ -26,12 +26,15 @@ pub struct ToolList {
 }
 
 pub(super) fn list(session: &Arc<Session>) -> Result<ToolList> {
+    let options = CallOptions::default();
+    // All pages are of one connection: a cursor means nothing to a server that was started again.
+    let settled = settled(session, &options)?;
     let mut list = ToolList::default();
     let mut seen = HashSet::new();
     let mut cursor: Option<String> = None;
     for _ in 0..MAX_PAGES {
         let params: Vec<_> = cursor.iter().map(|cursor| ("cursor", Json::from(cursor.as_str()))).collect();
-        let result = request(session, "tools/list", &params, &CallOptions::default())?;
+        let result = request(session, Arc::clone(&settled), "tools/list", &params, &options)?;
         let kind = Members::of(result.as_raw()).ok().and_then(|mut members| members.lenient("resultType"));
         must_be_complete(kind.as_ref())?;
         let page = ListToolsResult::from_json(result.as_raw())

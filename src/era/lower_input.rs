@@ -204,7 +204,6 @@ impl Lower for InputRequiredResult {
 }
 
 /// What of a question `version` has no words for, if anything; else the question can be lowered to it.
-#[cfg_attr(not(test), expect(dead_code, reason = "for those who will ask"))]
 pub(crate) fn inexpressible(params: &ElicitParams, version: &ProtocolVersion) -> Option<String> {
     if *version < ProtocolVersion::V2025_06_18 {
         return Some(format!("revision {version} has no elicitation"));

@@ -12,6 +12,7 @@ mod resolve;
 mod stamp;
 
 pub(crate) use lower::{Lower, lowered, read_call_result};
+pub(crate) use lower_input::inexpressible;
 pub(crate) use negotiate::{Offered, choose, negotiate};
 pub(crate) use resolve::{KeptMeta, RequestMeta, no_handshake, resolve, unsupported_version};
 pub(crate) use stamp::{RequestStamp, Stamp};

@@ -315,6 +315,11 @@ impl Peer {
         self.0.look_after();
     }
 
+    /// Whether these are clones of one.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// The other end.
     pub(crate) fn link(&self) -> &dyn Link {
         self.0.link.as_ref()

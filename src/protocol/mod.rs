@@ -11,6 +11,7 @@
 //! | `resource`, `prompt`, `completion`, `logging` | the other server features |
 //! | `sampling`, `elicitation`, `roots` | what a server may ask of a client |
 //! | `input` | how it asks from 2026-07-28 on |
+//! | `uri_template` | RFC 6570, both ways |
 //! | `subscription` | change notices of 2026-07-28 |
 //! | `task` | tasks: the extension of 2026-07-28, and the experiment of 2025-11-25 |
 //!
@@ -35,6 +36,7 @@ pub mod sampling;
 pub mod subscription;
 pub mod task;
 pub mod tool;
+pub mod uri_template;
 pub mod version;
 
 pub use capability::{
@@ -81,5 +83,9 @@ pub use subscription::{
     SubscriptionsListenResult,
 };
 pub use task::{TASKS_EXTENSION, Task, TaskParams, TaskStatus, UpdateTaskParams};
+pub use tool::{
+    CallToolParams, CallToolResult, ListToolsResult, RejectedTool, ToolAnnotations, ToolDefinition, ToolPage,
+};
 pub use tool::{CallToolParams, CallToolResult, ListToolsResult, ToolAnnotations, ToolDefinition};
+pub use uri_template::{TemplateValue, UriTemplate, UriTemplateError, Variables};
 pub use version::ProtocolVersion;

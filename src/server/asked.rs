@@ -83,9 +83,16 @@ impl<'a> Asked<'a> {
         self.version.is_modern()
     }
 
-    /// What a handler of this request sees.
-    pub(super) fn context(&self) -> Context {
-        Context::new(self.serving.outlet, self.serving.call, &self.meta, self.legacy.clone())
+    /// What the handler of this request sees. To be made once, by the thread that runs it: the state of an earlier round is
+    /// used up.
+    ///
+    /// # Errors
+    /// -32602 if the request state is not one of this call.
+    pub(super) fn context(&mut self) -> Result<Context, ErrorObject> {
+        let rounds = self.resumed()?;
+        let Serving { outlet, call, .. } = self.serving;
+        let patience = Some(self.server.config.input_time);
+        Ok(Context::new(outlet, call, &self.meta, self.legacy.clone(), rounds, patience))
     }
 
     /// Takes a parameter out.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::connection::Connection;
 use super::feature::Feature;
 use super::pace::Paces;
+use super::state::StateStore;
 use super::{Inner, Server};
 use crate::era::{Offered, Stamp};
 use crate::error::Result;
@@ -42,6 +43,8 @@ pub struct ServerBuilder {
     versions: Vec<ProtocolVersion>,
     limits: Limits,
     grace: Duration,
+    input_time: Duration,
+    states: OnceLock<Arc<dyn StateStore>>,
     page_size: usize,
     cache: (Duration, CacheScope),
     refuses_unoffered_lists: bool,
@@ -59,6 +62,10 @@ pub(super) struct Config {
     pub(super) offered: Offered,
     pub(super) limits: Limits,
     pub(super) grace: Duration,
+    /// How long a client may take to answer a question.
+    pub(super) input_time: Duration,
+    /// Made by the first call that asks something, unless the program chose one.
+    pub(super) states: OnceLock<Arc<dyn StateStore>>,
     pub(super) page_size: usize,
     pub(super) refuses_unoffered_lists: bool,
     pub(super) tap: Option<Arc<dyn Tap>>,
@@ -84,6 +91,8 @@ impl ServerBuilder {
                 frame_bytes: DEFAULT_MAX_FRAME_BYTES,
             },
             grace: Duration::from_secs(5),
+            input_time: Duration::from_secs(600),
+            states: OnceLock::new(),
             page_size: 250,
             cache: (Duration::ZERO, CacheScope::Private),
             refuses_unoffered_lists: false,
@@ -124,6 +133,23 @@ impl ServerBuilder {
     #[must_use]
     pub fn grace(mut self, time: Duration) -> Self {
         self.grace = time;
+        self
+    }
+
+    /// How long a client may take to answer what a handler asks, from a person for example. After that a Legacy call fails,
+    /// and the state of a Modern one is refused. Default: 10 min.
+    #[must_use]
+    pub fn input_time(mut self, time: Duration) -> Self {
+        self.input_time = time;
+        self
+    }
+
+    /// Where Modern calls that wait for input keep what they know. Default: [`MemoryStates`](super::MemoryStates), made when
+    /// it is needed.
+    #[must_use]
+    pub fn state_store(mut self, store: impl StateStore + 'static) -> Self {
+        let store: Arc<dyn StateStore> = Arc::new(store);
+        self.states = OnceLock::from(store);
         self
     }
 
@@ -210,6 +236,8 @@ impl ServerBuilder {
             offered,
             limits: self.limits,
             grace: self.grace,
+            input_time: self.input_time,
+            states: self.states,
             page_size: self.page_size,
             refuses_unoffered_lists: self.refuses_unoffered_lists,
             tap: self.tap,

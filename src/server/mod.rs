@@ -11,6 +11,7 @@ mod builder;
 mod connection;
 mod dispatch;
 mod feature;
+mod input;
 mod pace;
 mod state;
 mod tools;

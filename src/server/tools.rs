@@ -4,12 +4,14 @@ use std::time::Instant;
 
 use super::Inner;
 use super::asked::Asked;
+use super::pace::Pace;
+use crate::context::Context;
 use crate::era::Lower;
 use crate::jsonrpc::{ErrorObject, write_json};
 use crate::peer::{Ground, Served};
 use crate::protocol::{CallToolResult, Content};
 use crate::tool::registry::execute_caught;
-use crate::tool::{Arguments, ToolError};
+use crate::tool::{Arguments, Tool, ToolError};
 
 impl Inner {
     pub(super) fn call_tool(&self, mut asked: Asked<'_>, out: &mut Vec<u8>) -> Served {
@@ -27,25 +29,38 @@ impl Inner {
         if on_reader && !pace.as_ref().is_some_and(|pace| pace.enter_reader()) {
             return Served::Elsewhere;
         }
+        let result = self.run_tool(&*tool, &mut asked, pace.as_deref());
+        if let Some(pace) = pace.filter(|_| on_reader) {
+            pace.leave_reader();
+        }
+        Served::Answered(result.and_then(|(cx, result)| {
+            match result.map_err(|error| asked.examine(error, &cx)) {
+                Ok(result) => write_result(&asked, out, result),
+                Err(error) => asked.pause(&cx, out).unwrap_or_else(|| {
+                    error.into_result().and_then(|result| write_result(&asked, out, result))
+                }),
+            }
+        }))
+    }
+
+    fn run_tool(
+        &self,
+        tool: &dyn Tool,
+        asked: &mut Asked<'_>,
+        pace: Option<&Pace>,
+    ) -> Result<(Context, Result<CallToolResult, ToolError>), ErrorObject> {
+        let cx = asked.context()?;
         let arguments =
             asked.members.take("arguments").map_or_else(|| Ok(Arguments::empty()), Arguments::from_raw);
-        let result = arguments.map_err(|e| e.of_tool(&name)).and_then(|arguments| {
-            let cx = asked.context();
+        let result = arguments.map_err(|e| e.of_tool(tool.name())).and_then(|arguments| {
             let start = Instant::now();
-            let result = execute_caught(&*tool, arguments, &cx);
-            if let Some(pace) = &pace {
+            let result = execute_caught(tool, arguments, &cx);
+            if let Some(pace) = pace {
                 pace.measure(start);
             }
             result
         });
-        if let Some(pace) = pace.filter(|_| on_reader) {
-            pace.leave_reader();
-        }
-        let result = match result {
-            Ok(result) => Ok(result),
-            Err(error) => error.into_result(),
-        };
-        Served::Answered(result.and_then(|result| write_result(&asked, out, result)))
+        Ok((cx, result))
     }
 }
 

@@ -3,8 +3,9 @@
 use std::error::Error;
 use std::fmt;
 
+use crate::context::AskError;
 use crate::jsonrpc::{ErrorCode, ErrorObject};
-use crate::protocol::CallToolResult;
+use crate::protocol::{CallToolResult, ElicitUrlParams, UrlElicitationRequired};
 
 /// Why a tool call failed.
 ///
@@ -89,6 +90,26 @@ impl ToolError {
         }
     }
 
+    /// What kept the handler from asking its client, wherever it is among the causes.
+    pub(crate) fn ask_error(&self) -> Option<&AskError> {
+        let Kind::Lifted(error) = &self.0 else { return None };
+        let mut cause: Option<&(dyn Error + 'static)> = Some(&**error);
+        while let Some(error) = cause {
+            if let Some(found) = error.downcast_ref() {
+                return Some(found);
+            }
+            cause = error.source();
+        }
+        None
+    }
+
+    /// The user must visit URLs before this can go on: the client sends them there and calls again. A 2025-11-25 client gets
+    /// the error -32042, a Modern one a question, others the error as it is.
+    #[must_use]
+    pub fn url_elicitation_required(elicitations: Vec<ElicitUrlParams>) -> Self {
+        Self::protocol(UrlElicitationRequired::new(elicitations).into())
+    }
+
     /// What to answer the call with: a result with `is_error`, or an error of the protocol.
     ///
     /// # Errors
@@ -98,6 +119,14 @@ impl ToolError {
             Kind::Protocol(error) => Err(*error),
             Kind::Result(result) => Ok(*result),
             _ => Ok(CallToolResult::error(self.to_string())),
+        }
+    }
+
+    /// What to answer a request with that is no tool call, and so has no failed result.
+    pub(crate) fn into_error(self) -> ErrorObject {
+        match self.0 {
+            Kind::Protocol(error) => *error,
+            _ => ErrorObject::internal(self.to_string()),
         }
     }
 

@@ -34,8 +34,8 @@ pub trait Transport: Send + 'static {
     /// What the operating system says, with the command or address in the text.
     fn open(self: Box<Self>, options: &OpenOptions) -> io::Result<Connection>;
 
-    /// A copy to open again after the peer died while the protocol was being settled; `None` where that
-    /// makes no sense.
+    /// A copy that leads to the same kind of peer, to be opened after this one's has ended: for a server that dies of the
+    /// first question, and for [`reconnect`](crate::ClientHandle::reconnect). `None` where that makes no sense.
     fn again(&self) -> Option<Box<dyn Transport>> {
         None
     }

@@ -9,6 +9,7 @@ mod eras;
 mod probe;
 mod server;
 mod server_limits;
+mod settling;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use serde_json::{Value, json};

@@ -1,5 +1,7 @@
 //! What several test binaries share.
 
+#[cfg(target_os = "linux")]
+pub(crate) mod alone;
 pub(crate) mod odd;
 pub(crate) mod peers;
 pub(crate) mod served;

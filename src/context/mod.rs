@@ -1,7 +1,20 @@
 //! [`Context`]: what a handler sees of the call it serves.
+//!
+//! A handler is written once for both eras. What it asks of the client is a request to a Legacy one, which this thread waits
+//! for; a Modern one gets it as the end of this round, and the handler runs again with the answer ([`rounds`]).
+//!
+//! **Invariant:** the handler's code cannot tell the eras apart, except by asking for the revision.
+
+mod ask;
+mod input;
+mod rounds;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+pub use ask::{Ability, AskError, Question, Questions};
+pub(crate) use rounds::{Pause, Rounds};
 
 use crate::era::{KeptMeta, Lower, RequestMeta};
 use crate::json::Object;
@@ -29,6 +42,10 @@ struct Inner {
     other: OnceLock<Object>,
     /// `None` without a caller.
     served: Option<(Arc<dyn Outlet>, Arc<Call>)>,
+    /// What a Modern call learned before.
+    rounds: Rounds,
+    /// How long a client may take to answer a question.
+    patience: Option<Duration>,
 }
 
 /// What is known about the client.
@@ -62,6 +79,8 @@ impl Context {
             meta: KeptMeta::default(),
             other: OnceLock::new(),
             served: None,
+            rounds: Rounds::default(),
+            patience: None,
         }))
     }
 
@@ -71,6 +90,8 @@ impl Context {
         call: &Arc<Call>,
         meta: &RequestMeta<'_>,
         legacy: Option<Arc<LegacyClient>>,
+        rounds: Rounds,
+        patience: Option<Duration>,
     ) -> Self {
         let (caller, version) = match (&meta.modern, legacy) {
             (Some(version), _) => (Caller::Modern, version.clone()),
@@ -89,6 +110,8 @@ impl Context {
             meta: meta.keep(),
             other: OnceLock::new(),
             served: Some((Arc::clone(outlet), Arc::clone(call))),
+            rounds,
+            patience,
         }))
     }
 

@@ -1,0 +1,117 @@
+//! Calls that end with a question: resuming what an earlier round learned, and keeping it for the next.
+//!
+//! spec: 2026-07-28 basic/patterns/mrtr
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::Inner;
+use super::asked::{Asked, bad_params};
+use super::state::{MemoryStates, StateStore};
+use crate::context::{AskError, Context, Rounds};
+use crate::era::Lower;
+use crate::json::{FromJson, JsonError, Members, write_members};
+use crate::jsonrpc::ErrorObject;
+use crate::method::Method;
+use crate::protocol::{InputRequiredResult, MissingRequiredClientCapability, UrlElicitationRequired};
+use crate::tool::ToolError;
+
+/// Members that say which round of a call this is; in all others the rounds are alike.
+const INPUT_RESPONSES: &str = "inputResponses";
+const REQUEST_STATE: &str = "requestState";
+
+impl Asked<'_> {
+    /// What earlier rounds of this call learned.
+    ///
+    /// # Errors
+    /// -32602 if the request state is not one of this call.
+    pub(super) fn resumed(&mut self) -> Result<Rounds, ErrorObject> {
+        if !self.is_modern() || !self.method.may_need_input() {
+            return Ok(Rounds::default());
+        }
+        let responses = self.members.take(INPUT_RESPONSES).filter(|raw| raw.get() != "null");
+        let state = self.members.take(REQUEST_STATE).filter(|raw| raw.get() != "null");
+        let responses = responses.map(Members::of).transpose();
+        let responses = responses.map_err(|e| bad_params(e, Some(INPUT_RESPONSES)))?;
+        let Some(state) = state else {
+            // Answers to what nobody asked, as far as one can tell: whatever is needed is asked again.
+            return Ok(Rounds::default());
+        };
+        let state = String::from_json(state)
+            .map_err(|_| bad_params(JsonError::new("expected a string"), Some(REQUEST_STATE)))?;
+        // spec: 2026-07-28 basic/patterns/mrtr#server-requirements-basic-workflow (MUST reject what fails verification)
+        let refused =
+            |problem: String| ErrorObject::invalid_params(format!("params.{REQUEST_STATE}: {problem}"));
+        let kept = self.server.states().take(&self.binding(), &state).map_err(|e| refused(e.to_string()))?;
+        Rounds::resume(&kept, responses)
+            .ok_or_else(|| refused("what is kept under it cannot be read".to_owned()))
+    }
+
+    /// Ends this round with what the handler asked; `None` if it asked nothing that has no answer.
+    pub(super) fn pause(&self, cx: &Context, out: &mut Vec<u8>) -> Option<Result<(), ErrorObject>> {
+        let pause = cx.pause()?;
+        let config = &self.server.config;
+        let state = pause.state.as_str().as_bytes().to_vec();
+        let kept = self.server.states().keep(&self.binding(), state, config.input_time);
+        Some(kept.map_err(ErrorObject::internal).and_then(|state| {
+            let result = InputRequiredResult::new(pause.open).with_request_state(state);
+            self.write_lowered(out, &result)
+        }))
+    }
+
+    /// Writes what a handler other than a tool's came to.
+    pub(super) fn finish<T: Serialize + Lower>(
+        &self,
+        cx: &Context,
+        result: Result<T, ToolError>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ErrorObject> {
+        match result.map_err(|error| self.examine(error, cx)) {
+            Ok(result) => self.write(out, result),
+            Err(error) => self.pause(cx, out).unwrap_or_else(|| Err(error.into_error())),
+        }
+    }
+
+    /// What every round of a call has in common, and no other call.
+    fn binding(&self) -> Vec<u8> {
+        let mut binding = self.method.name().as_bytes().to_vec();
+        let params = self.serving.request.params.and_then(|params| Members::of(params).ok());
+        let mut members = params.unwrap_or_default();
+        for of_the_round in ["_meta", INPUT_RESPONSES, REQUEST_STATE] {
+            while members.take(of_the_round).is_some() {}
+        }
+        write_members(&mut binding, &members);
+        binding
+    }
+
+    /// What a handler's failure is apart from its text: a question that is open now, or an error that tells the client what
+    /// it lacks.
+    pub(super) fn examine(&self, error: ToolError, cx: &Context) -> ToolError {
+        let required = match error.protocol_error() {
+            Some(error) if self.is_modern() => UrlElicitationRequired::of(error),
+            _ => None,
+        };
+        // Revision 2026-07-28 asks for it as for any other input.
+        let error = match required.map(|required| cx.require(required.elicitations)) {
+            Some(Err(lacking)) => lacking.into(),
+            _ => error,
+        };
+        match error.ask_error() {
+            Some(AskError::Unsupported { required, .. })
+                if self.is_modern() || self.method != Method::ToolsCall =>
+            {
+                // spec: 2026-07-28 basic/index#error-codes (-32021 with the capabilities)
+                let missing = MissingRequiredClientCapability::new((**required).clone());
+                ToolError::protocol(missing.into())
+            }
+            _ => error,
+        }
+    }
+}
+
+impl Inner {
+    fn states(&self) -> &Arc<dyn StateStore> {
+        self.config.states.get_or_init(|| Arc::new(MemoryStates::new()))
+    }
+}
