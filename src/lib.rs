@@ -119,6 +119,10 @@ pub mod context;
 
 pub mod tool;
 
+pub mod completion;
+
+pub mod prompt;
+
 pub mod server;
 
 pub mod client;
@@ -135,6 +139,7 @@ pub use error::{Error, Failure, Phase, Result};
 pub use jsonrpc::{ErrorCode, ErrorObject, Message, RequestId};
 pub use method::Method;
 pub use peer::CloseReport;
+pub use prompt::{FnPrompt, PromptArguments, PromptRegistry};
 pub use protocol::version::ProtocolVersion;
 pub use server::{Server, ServerHandle};
 pub use sync::CancelToken;

@@ -9,7 +9,7 @@ use super::Inner;
 use crate::context::LegacyClient;
 use crate::json::{Json, Members};
 use crate::jsonrpc::{BadFrame, ErrorObject, Message, Response};
-use crate::peer::{Asked, Call, Ground, NotAnswered, Outlet, Peer, Request, Role, Served, Serving};
+use crate::peer::{Asked, Call, Ground, NotAnswered, NotSent, Outlet, Peer, Request, Role, Served, Serving};
 use crate::protocol::{ProtocolVersion, meta};
 use crate::tool::ChangeListener;
 
@@ -111,6 +111,10 @@ impl Outlet for Nowhere {
         _patience: Option<Duration>,
     ) -> Vec<Result<Json, NotAnswered>> {
         questions.iter().map(|_| Err(NotAnswered::NoPeer)).collect()
+    }
+
+    fn post(&self, _call: Option<&Call>, _method: &str, _params: Option<&str>) -> Result<(), NotSent> {
+        Err(NotSent::Closed("there is no outlet".to_owned()))
     }
 
     fn answer(&self, call: &Arc<Call>, _result: &str) {

@@ -8,11 +8,14 @@
 
 mod asked;
 mod builder;
+mod completions;
 mod connection;
 mod dispatch;
 mod feature;
 mod input;
+mod logging;
 mod pace;
+mod prompts;
 mod state;
 mod tools;
 
@@ -32,6 +35,7 @@ pub use state::{MemoryStates, StateError, StateStore};
 use crate::error::{Error, Result};
 use crate::jsonrpc::Message;
 use crate::peer::{CloseReport, Peer, Setup, Writing};
+use crate::prompt::PromptRegistry;
 use crate::sync::{CancelToken, Deadline, Mutex, lock};
 use crate::tool::ToolRegistry;
 use crate::transport::{OpenOptions, Patience, Stdio, Transport, tapped};
@@ -157,6 +161,12 @@ impl Server {
     #[must_use]
     pub fn tools(&self) -> &ToolRegistry {
         &self.0.config.tools
+    }
+
+    /// The prompts that are served, if there are some. Changing them tells the clients.
+    #[must_use]
+    pub fn prompts(&self) -> Option<&PromptRegistry> {
+        self.0.config.prompts.as_ref()
     }
 }
 
