@@ -8,11 +8,12 @@
 mod ask;
 mod input;
 mod logging;
+mod progress;
 mod rounds;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use ask::{Ability, AskError, Question, Questions};
 pub use logging::Entered;
@@ -38,8 +39,7 @@ struct Inner {
     version: ProtocolVersion,
     caller: Caller,
     progress_token: Option<ProgressToken>,
-    /// The last progress that was reported: it must increase.
-    progress: Mutex<f64>,
+    progress: Mutex<progress::Pace>,
     /// The least severe log messages that a Modern request asks for.
     log_level: Option<LogLevel>,
     meta: KeptMeta,
@@ -82,7 +82,7 @@ impl Context {
             version: ProtocolVersion::LATEST,
             caller: Caller::Local,
             progress_token: None,
-            progress: Mutex::new(f64::NEG_INFINITY),
+            progress: Mutex::default(),
             log_level: None,
             meta: KeptMeta::default(),
             other: OnceLock::new(),
@@ -114,7 +114,7 @@ impl Context {
             version,
             caller,
             progress_token: meta.progress_token.clone(),
-            progress: Mutex::new(f64::NEG_INFINITY),
+            progress: Mutex::default(),
             log_level: meta.log_level,
             meta: meta.keep(),
             other: OnceLock::new(),
@@ -146,7 +146,8 @@ impl Context {
     }
 
     /// Reports progress: `done` of `total`, in any unit, with a word for the user. Does nothing if the caller did
-    /// not ask for it. May be dropped; a value that is not larger than the one before is.
+    /// not ask for it. May be dropped: a value that is not larger than the one before is, and so is what comes in excess of
+    /// 64 reports at once and 100 a second. The one that reaches the total is not.
     ///
     /// ```
     /// # let cx = tinymcp::Context::detached();
@@ -166,20 +167,13 @@ impl Context {
             return;
         }
         let mut params = ProgressParams::new(token.clone(), done);
-        params.total = total.into().filter(|total| total.is_finite());
+        let total = total.into().filter(|total| total.is_finite());
+        params.total = total;
         params.message = message.into().map(str::to_owned);
         params.lower(&inner.version);
         let params = serde_json::to_string(&params).expect("wire types serialize");
-        // spec: 2026-07-28 basic/patterns/progress#progress-flow (the value MUST increase)
         // Asked when the frame takes its place among the others: a handler's threads may report at the same time.
-        let is_due = || {
-            let mut last = lock(&inner.progress);
-            let is_due = done > *last;
-            if is_due {
-                *last = done;
-            }
-            is_due
-        };
+        let is_due = || lock(&inner.progress).is_due(done, total, Instant::now());
         outlet.notify(call, "notifications/progress", &params, &is_due);
     }
 

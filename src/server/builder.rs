@@ -5,6 +5,8 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::completions::Completions;
 use super::connection::Connection;
 use super::feature::Feature;
@@ -16,6 +18,7 @@ use super::{Inner, Server};
 use crate::context::{Context, Entered};
 use crate::era::{Offered, Stamp};
 use crate::error::Result;
+use crate::json::{Json, Object};
 use crate::method::Method;
 use crate::peer::Limits;
 use crate::prompt::PromptRegistry;
@@ -44,6 +47,8 @@ use crate::transport::{DEFAULT_MAX_FRAME_BYTES, Tap};
 pub struct ServerBuilder {
     info: Implementation,
     instructions: Option<String>,
+    extensions: Object,
+    experimental: Object,
     tools: ToolRegistry,
     prompts: Option<PromptRegistry>,
     enter: Option<fn(&Context) -> Entered>,
@@ -64,6 +69,8 @@ pub struct ServerBuilder {
 pub(super) struct Config {
     pub(super) info: Implementation,
     pub(super) instructions: Option<String>,
+    pub(super) extensions: Object,
+    pub(super) experimental: Object,
     pub(super) tools: ToolRegistry,
     pub(super) prompts: Option<PromptRegistry>,
     /// Has a thread work for a call, if log messages are sent. A pointer, so that no other server contains what it does.
@@ -91,6 +98,8 @@ impl ServerBuilder {
         Self {
             info: Implementation::new(name, version),
             instructions: None,
+            extensions: Object::new(),
+            experimental: Object::new(),
             tools: ToolRegistry::new(),
             prompts: None,
             enter: None,
@@ -125,6 +134,20 @@ impl ServerBuilder {
     #[must_use]
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.instructions = Some(text.into());
+        self
+    }
+
+    /// Declares an extension with its settings, an object; `()` for none. Modern clients see it.
+    #[must_use]
+    pub fn extension<T: Serialize>(mut self, identifier: impl Into<String>, settings: T) -> Self {
+        self.extensions.insert(identifier, &settings_of(&settings));
+        self
+    }
+
+    /// Declares a non-standard feature with its settings, an object; `()` for none.
+    #[must_use]
+    pub fn experimental<T: Serialize>(mut self, name: impl Into<String>, settings: T) -> Self {
+        self.experimental.insert(name, &settings_of(&settings));
         self
     }
 
@@ -310,6 +333,8 @@ impl ServerBuilder {
             stamp: Stamp::new(Some(&self.info)).with_cache_hints(ttl_ms, scope),
             info: self.info,
             instructions: self.instructions,
+            extensions: self.extensions,
+            experimental: self.experimental,
             tools: self.tools,
             prompts: self.prompts,
             enter: self.enter,
@@ -338,6 +363,18 @@ impl Config {
     /// Whether log messages are sent.
     pub(super) fn logs(&self) -> bool {
         self.enter.is_some()
+    }
+}
+
+/// Settings of an extension, an object: `()` stands for none.
+fn settings_of<T: Serialize>(settings: &T) -> Json {
+    match Json::new(settings) {
+        Ok(json) if json.as_str() != "null" => json,
+        Ok(_) => Json::empty_object(),
+        Err(e) => {
+            log::warn!("settings that cannot be JSON are left out: {e}");
+            Json::empty_object()
+        }
     }
 }
 
