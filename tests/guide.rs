@@ -25,6 +25,8 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ("stderr of a child, kept for errors", "transport/stderr.rs", &["TAIL_BYTES: usize = "]),
     ("a line of stderr given to a callback", "transport/stderr.rs", &["LINE_BYTES: usize = "]),
     ("lines of stderr that wait for a callback", "transport/stderr.rs", &["QUEUE: usize = "]),
+    ("proposals in one completion", "protocol/completion.rs", &["MAX_VALUES: usize = "]),
+    ("the data of a log message, as JSON text", "context/logging.rs", &["MAX_DATA_BYTES: usize = "]),
     ("messages of a batch", "peer/batch.rs", &["MAX_MESSAGES: usize = "]),
     (
         "a URI template, and a URI to be matched with one",
