@@ -101,7 +101,7 @@ fn server() -> Server {
 fn prompts_are_listed_page_by_page_as_each_revision_knows_them() {
     for mut dialog in Dialog::all(&server()) {
         let version = dialog.version.clone();
-        assert_eq!(dialog.capabilities["prompts"].is_object(), true, "{version}");
+        assert!(dialog.capabilities["prompts"].is_object(), "{version}");
         let has_completions = version >= ProtocolVersion::V2025_03_26;
         assert_eq!(dialog.capabilities.get("completions").is_some(), has_completions, "{version}");
         let first = dialog.ask("prompts/list", json!({})).result();
