@@ -126,7 +126,7 @@ impl Session {
     pub(super) fn settled(&self, cancel: Option<&CancelToken>) -> Result<Arc<Settled>> {
         loop {
             match State::find(&self.state) {
-                Found::Settled(settled) => return Ok(settled),
+                Found::Final(settled) => return Ok(settled),
                 Found::UnderWay(flight) => flight.wait(cancel)?,
                 Found::Turn(mut turn) => {
                     let settled = self.settle(&mut turn, cancel)?;
@@ -141,16 +141,15 @@ impl Session {
         }
     }
 
-    /// Ends the connection, opens another to the same server and settles the protocol on that. If somebody is at it, or
-    /// settles the protocol for the first time, that is waited for.
+    /// Ends the connection, opens another to the same server and settles the protocol on that. If somebody is at it, the
+    /// outcome is the same; one who settles the protocol meanwhile makes as fresh a connection, if that goes well.
     pub(super) fn reconnect(&self) -> Result<Arc<Settled>> {
         loop {
-            let found = State::find_another(&self.state).map_err(|unique| {
-                Error::Unsupported(format!("{} cannot be opened again", unique.link().name()))
-            })?;
-            match found {
-                // As fresh as what would be made now.
-                Found::Settled(settled) => return Ok(settled),
+            match State::find_another(&self.state) {
+                Found::Final(unique) => {
+                    let name = unique.link().name();
+                    return Err(Error::Unsupported(format!("{name} cannot be opened again")));
+                }
                 Found::UnderWay(flight) => {
                     flight.wait(None)?;
                     if let Some(outcome) = flight.outcome() {

@@ -121,8 +121,9 @@ pub(super) struct Turn<'a> {
 }
 
 /// What was found by one who needs something of the connection.
-pub(super) enum Found<'a> {
-    Settled(Arc<Settled>),
+pub(super) enum Found<'a, T> {
+    /// There is nothing to be done.
+    Final(T),
     /// It is up to the finder.
     Turn(Turn<'a>),
     /// Somebody is at it.
@@ -137,7 +138,7 @@ impl State {
     }
 
     /// For one who needs the protocol settled.
-    pub(super) fn find(state: &Mutex<Self>) -> Found<'_> {
+    pub(super) fn find(state: &Mutex<Self>) -> Found<'_, Arc<Settled>> {
         let mut now = lock(state);
         match &mut *now {
             Self::Opened(line) => {
@@ -146,18 +147,18 @@ impl State {
             }
             Self::Settling { flight, .. } => Found::UnderWay(Arc::clone(flight)),
             Self::Settled { settled, .. } | Self::Closed { settled: Some(settled), .. } => {
-                Found::Settled(Arc::clone(settled))
+                Found::Final(Arc::clone(settled))
             }
             Self::Closed { peer, .. } => Found::Closed(peer.clone()),
         }
     }
 
-    /// For one who wants another connection; an error is the one that cannot be opened again.
-    pub(super) fn find_another(state: &Mutex<Self>) -> Result<Found<'_>, Peer> {
+    /// For one who wants another connection; the final one cannot be opened again.
+    pub(super) fn find_another(state: &Mutex<Self>) -> Found<'_, Peer> {
         let mut now = lock(state);
-        Ok(match &mut *now {
-            Self::Opened(Line { peer, again: None, .. }) => return Err(peer.clone()),
-            Self::Settled { settled, again: None } => return Err(settled.peer.clone()),
+        match &mut *now {
+            Self::Opened(Line { peer, again: None, .. }) => Found::Final(peer.clone()),
+            Self::Settled { settled, again: None } => Found::Final(settled.peer.clone()),
             Self::Opened(line) => {
                 let line = line.take();
                 Found::Turn(now.begin(line, state))
@@ -168,7 +169,7 @@ impl State {
             }
             Self::Settling { flight, .. } => Found::UnderWay(Arc::clone(flight)),
             Self::Closed { peer, .. } => Found::Closed(peer.clone()),
-        })
+        }
     }
 
     fn begin<'a>(&mut self, line: Line, state: &'a Mutex<Self>) -> Turn<'a> {
@@ -207,15 +208,17 @@ impl Turn<'_> {
     /// not seen this one.
     #[must_use]
     pub(super) fn replace(&mut self, peer: &Peer) -> bool {
-        self.line.peer = peer.clone();
         self.line.is_lost = false;
-        match &mut *lock(self.state) {
+        let old = mem::replace(&mut self.line.peer, peer.clone());
+        let is_open = match &mut *lock(self.state) {
             State::Settling { peer: now, .. } => {
                 *now = peer.clone();
                 true
             }
             _ => false,
-        }
+        };
+        drop(old); // and with it what was somebody else's: not under the lock
+        is_open
     }
 
     /// The protocol is settled, unless the owner has closed meanwhile. `tell` is called under the lock.

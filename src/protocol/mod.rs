@@ -83,9 +83,6 @@ pub use subscription::{
     SubscriptionsListenResult,
 };
 pub use task::{TASKS_EXTENSION, Task, TaskParams, TaskStatus, UpdateTaskParams};
-pub use tool::{
-    CallToolParams, CallToolResult, ListToolsResult, RejectedTool, ToolAnnotations, ToolDefinition, ToolPage,
-};
 pub use tool::{CallToolParams, CallToolResult, ListToolsResult, ToolAnnotations, ToolDefinition};
 pub use uri_template::{TemplateValue, UriTemplate, UriTemplateError, Variables};
 pub use version::ProtocolVersion;
