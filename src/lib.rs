@@ -119,6 +119,8 @@ pub mod context;
 
 pub mod tool;
 
+pub mod resource;
+
 pub mod server;
 
 pub mod client;
@@ -136,6 +138,7 @@ pub use jsonrpc::{ErrorCode, ErrorObject, Message, RequestId};
 pub use method::Method;
 pub use peer::CloseReport;
 pub use protocol::version::ProtocolVersion;
+pub use resource::{FnResource, FnTemplate, ResourceRegistry};
 pub use server::{Server, ServerHandle};
 pub use sync::CancelToken;
 pub use tool::{Arguments, FnTool, Tool, ToolError, ToolRegistry};

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each may use those before it.
-const ROOMS: [&str; 18] = [
+const ROOMS: [&str; 19] = [
     "sys",
     "sync",
     "registry",
@@ -20,6 +20,7 @@ const ROOMS: [&str; 18] = [
     "peer",
     "context",
     "tool",
+    "resource",
     "server",
     "client",
     "testing",

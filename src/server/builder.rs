@@ -8,12 +8,14 @@ use std::time::Duration;
 use super::connection::Connection;
 use super::feature::Feature;
 use super::pace::Paces;
+use super::resources::Resources;
 use super::state::StateStore;
 use super::{Inner, Server};
 use crate::era::{Offered, Stamp};
 use crate::error::Result;
 use crate::peer::Limits;
 use crate::protocol::{CacheScope, Implementation, ProtocolVersion};
+use crate::resource::ResourceRegistry;
 use crate::sync::{CancelToken, Mutex};
 use crate::tool::ToolRegistry;
 use crate::transport::{DEFAULT_MAX_FRAME_BYTES, Tap};
@@ -39,6 +41,7 @@ pub struct ServerBuilder {
     info: Implementation,
     instructions: Option<String>,
     tools: ToolRegistry,
+    resources: ResourceRegistry,
     features: Vec<Box<dyn Feature>>,
     versions: Vec<ProtocolVersion>,
     limits: Limits,
@@ -57,6 +60,7 @@ pub(super) struct Config {
     pub(super) info: Implementation,
     pub(super) instructions: Option<String>,
     pub(super) tools: ToolRegistry,
+    pub(super) resources: ResourceRegistry,
     /// Everything beside tools.
     pub(super) features: Vec<Box<dyn Feature>>,
     pub(super) offered: Offered,
@@ -81,6 +85,7 @@ impl ServerBuilder {
             info: Implementation::new(name, version),
             instructions: None,
             tools: ToolRegistry::new(),
+            resources: ResourceRegistry::new(),
             features: Vec::new(),
             versions: ProtocolVersion::ALL.to_vec(),
             limits: Limits {
@@ -120,6 +125,20 @@ impl ServerBuilder {
     pub fn tools(mut self, tools: ToolRegistry) -> Self {
         self.tools = tools;
         self
+    }
+
+    /// The resources to serve: the registry itself, not a copy.
+    #[must_use]
+    pub fn resources(mut self, resources: ResourceRegistry) -> Self {
+        self.offer(Resources(resources.clone()));
+        self.resources = resources;
+        self
+    }
+
+    /// Adds a feature in place of one that answers the same methods.
+    fn offer(&mut self, feature: impl Feature + 'static) {
+        self.features.retain(|other| other.methods() != feature.methods());
+        self.features.push(Box::new(feature));
     }
 
     /// The revisions that are served. Default: all.
@@ -232,6 +251,7 @@ impl ServerBuilder {
             info: self.info,
             instructions: self.instructions,
             tools: self.tools,
+            resources: self.resources,
             features: self.features,
             offered,
             limits: self.limits,

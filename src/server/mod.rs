@@ -13,6 +13,7 @@ mod dispatch;
 mod feature;
 mod input;
 mod pace;
+mod resources;
 mod state;
 mod tools;
 
@@ -32,6 +33,7 @@ pub use state::{MemoryStates, StateError, StateStore};
 use crate::error::{Error, Result};
 use crate::jsonrpc::Message;
 use crate::peer::{CloseReport, Peer, Setup, Writing};
+use crate::resource::ResourceRegistry;
 use crate::sync::{CancelToken, Deadline, Mutex, lock};
 use crate::tool::ToolRegistry;
 use crate::transport::{OpenOptions, Patience, Stdio, Transport, tapped};
@@ -157,6 +159,12 @@ impl Server {
     #[must_use]
     pub fn tools(&self) -> &ToolRegistry {
         &self.0.config.tools
+    }
+
+    /// The resources that are served; an empty registry that nobody sees if the server was built without.
+    #[must_use]
+    pub fn resources(&self) -> &ResourceRegistry {
+        &self.0.config.resources
     }
 }
 
