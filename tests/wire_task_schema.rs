@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use tinymcp::json::Object;
 use tinymcp::method::Direction;
 use tinymcp::protocol::task::legacy::{
-    self, CreateTaskResult, ElicitationTasks, ListTasksResult, RelatedTaskMetadata, SamplingTasks,
-    TaskMetadata, TaskRequests, TaskSupport, TasksCapability, ToolExecution,
+    self, CreateTaskResult, ListTasksResult, RelatedTaskMetadata, TaskMetadata, TaskSupport, TasksCapability,
+    ToolExecution,
 };
 use tinymcp::protocol::task::{TaskState, Ttl, extension_required, unknown_task};
 use tinymcp::protocol::{
@@ -181,16 +181,14 @@ fn the_old_wishes_and_capabilities_are_those_of_the_schema() {
         written(&OLD, "Tool", &tool);
         assert_eq!(tool.task_support(), support);
     }
-    let server =
-        ServerCapabilities::default().with_tasks(TasksCapability::for_tools().with_list(Object::new()));
+    let tasks = || TasksCapability::default().with_cancel(Object::new());
+    let server = tasks().with_list(Object::new()).with_request("tools/call");
+    let server = ServerCapabilities::default().with_tasks(server);
     assert_eq!(
         written(&OLD, "ServerCapabilities", &server)["tasks"],
         json!({"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}})
     );
-    let requests = TaskRequests::default()
-        .with_sampling(SamplingTasks::default().with_create_message(Object::new()))
-        .with_elicitation(ElicitationTasks::default().with_create(Object::new()));
-    let tasks = TasksCapability::default().with_cancel(Object::new()).with_requests(requests);
+    let tasks = tasks().with_request("sampling/createMessage").with_request("elicitation/create");
     let client = ClientCapabilities::default().with_tasks(tasks);
     assert_eq!(
         written(&OLD, "ClientCapabilities", &client)["tasks"],

@@ -7,11 +7,12 @@
 
 mod ask;
 mod input;
+mod progress;
 mod rounds;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use ask::{Ability, AskError, Question, Questions};
 pub(crate) use rounds::{Pause, Rounds};
@@ -35,8 +36,7 @@ struct Inner {
     version: ProtocolVersion,
     caller: Caller,
     progress_token: Option<ProgressToken>,
-    /// The last progress that was reported: it must increase.
-    progress: Mutex<f64>,
+    progress: Mutex<progress::Pace>,
     meta: KeptMeta,
     /// The part of `meta` for the handler, taken out when it asks.
     other: OnceLock<Object>,
@@ -75,7 +75,7 @@ impl Context {
             version: ProtocolVersion::LATEST,
             caller: Caller::Local,
             progress_token: None,
-            progress: Mutex::new(f64::NEG_INFINITY),
+            progress: Mutex::default(),
             meta: KeptMeta::default(),
             other: OnceLock::new(),
             served: None,
@@ -106,7 +106,7 @@ impl Context {
             version,
             caller,
             progress_token: meta.progress_token.clone(),
-            progress: Mutex::new(f64::NEG_INFINITY),
+            progress: Mutex::default(),
             meta: meta.keep(),
             other: OnceLock::new(),
             served: Some((Arc::clone(outlet), Arc::clone(call))),
@@ -137,7 +137,8 @@ impl Context {
     }
 
     /// Reports progress: `done` of `total`, in any unit, with a word for the user. Does nothing if the caller did
-    /// not ask for it. May be dropped; a value that is not larger than the one before is.
+    /// not ask for it. May be dropped: a value that is not larger than the one before is, and so is what comes in excess of
+    /// 64 reports at once and 100 a second. The one that reaches the total is not.
     ///
     /// ```
     /// # let cx = tinymcp::Context::detached();
@@ -157,20 +158,13 @@ impl Context {
             return;
         }
         let mut params = ProgressParams::new(token.clone(), done);
-        params.total = total.into().filter(|total| total.is_finite());
+        let total = total.into().filter(|total| total.is_finite());
+        params.total = total;
         params.message = message.into().map(str::to_owned);
         params.lower(&inner.version);
         let params = serde_json::to_string(&params).expect("wire types serialize");
-        // spec: 2026-07-28 basic/patterns/progress#progress-flow (the value MUST increase)
         // Asked when the frame takes its place among the others: a handler's threads may report at the same time.
-        let is_due = || {
-            let mut last = lock(&inner.progress);
-            let is_due = done > *last;
-            if is_due {
-                *last = done;
-            }
-            is_due
-        };
+        let is_due = || lock(&inner.progress).is_due(done, total, Instant::now());
         outlet.notify(call, "notifications/progress", &params, &is_due);
     }
 

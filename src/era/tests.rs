@@ -93,7 +93,7 @@ fn server_capabilities() -> ServerCapabilities {
         .with_prompts(PromptsCapability::new(true))
         .with_resources(ResourcesCapability::new(true).with_subscribe(true))
         .with_tools(ToolsCapability::new(true))
-        .with_tasks(TasksCapability::for_tools().with_list(Object::new()))
+        .with_tasks(TasksCapability::default().with_list(Object::new()).with_request("tools/call"))
         .with_extensions(object(json!({"com.example/x": {}})))
 }
 

@@ -5,6 +5,8 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::connection::Connection;
 use super::feature::Feature;
 use super::pace::Paces;
@@ -13,6 +15,7 @@ use super::state::StateStore;
 use super::{Inner, Server};
 use crate::era::{Offered, Stamp};
 use crate::error::Result;
+use crate::json::{Json, Object};
 use crate::peer::Limits;
 use crate::protocol::{CacheScope, Implementation, ProtocolVersion};
 use crate::resource::ResourceRegistry;
@@ -40,6 +43,8 @@ use crate::transport::{DEFAULT_MAX_FRAME_BYTES, Tap};
 pub struct ServerBuilder {
     info: Implementation,
     instructions: Option<String>,
+    extensions: Object,
+    experimental: Object,
     tools: ToolRegistry,
     resources: ResourceRegistry,
     features: Vec<Box<dyn Feature>>,
@@ -59,6 +64,8 @@ pub struct ServerBuilder {
 pub(super) struct Config {
     pub(super) info: Implementation,
     pub(super) instructions: Option<String>,
+    pub(super) extensions: Object,
+    pub(super) experimental: Object,
     pub(super) tools: ToolRegistry,
     pub(super) resources: ResourceRegistry,
     /// Everything beside tools.
@@ -84,6 +91,8 @@ impl ServerBuilder {
         Self {
             info: Implementation::new(name, version),
             instructions: None,
+            extensions: Object::new(),
+            experimental: Object::new(),
             tools: ToolRegistry::new(),
             resources: ResourceRegistry::new(),
             features: Vec::new(),
@@ -117,6 +126,20 @@ impl ServerBuilder {
     #[must_use]
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.instructions = Some(text.into());
+        self
+    }
+
+    /// Declares an extension with its settings, an object; `()` for none. Modern clients see it.
+    #[must_use]
+    pub fn extension<T: Serialize>(mut self, identifier: impl Into<String>, settings: T) -> Self {
+        self.extensions.insert(identifier, &settings_of(&settings));
+        self
+    }
+
+    /// Declares a non-standard feature with its settings, an object; `()` for none.
+    #[must_use]
+    pub fn experimental<T: Serialize>(mut self, name: impl Into<String>, settings: T) -> Self {
+        self.experimental.insert(name, &settings_of(&settings));
         self
     }
 
@@ -250,6 +273,8 @@ impl ServerBuilder {
             stamp: Stamp::new(Some(&self.info)).with_cache_hints(ttl_ms, scope),
             info: self.info,
             instructions: self.instructions,
+            extensions: self.extensions,
+            experimental: self.experimental,
             tools: self.tools,
             resources: self.resources,
             features: self.features,
@@ -270,6 +295,18 @@ impl ServerBuilder {
             servings: AtomicUsize::new(0),
             cleanup: Mutex::new(self.cleanup),
         })))
+    }
+}
+
+/// Settings of an extension, an object: `()` stands for none.
+fn settings_of<T: Serialize>(settings: &T) -> Json {
+    match Json::new(settings) {
+        Ok(json) if json.as_str() != "null" => json,
+        Ok(_) => Json::empty_object(),
+        Err(e) => {
+            log::warn!("settings that cannot be JSON are left out: {e}");
+            Json::empty_object()
+        }
     }
 }
 

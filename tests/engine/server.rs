@@ -133,7 +133,7 @@ fn progress_rises_whichever_thread_of_a_handler_reports_it() {
         for _ in 0..4 {
             scope.spawn(|| {
                 while let done @ ..LAST = reported.fetch_add(1, Ordering::SeqCst) {
-                    cx.progress(f64::from(done + 1), None, None);
+                    cx.progress(f64::from(done + 1), f64::from(LAST), None);
                 }
             });
         }
@@ -143,6 +143,7 @@ fn progress_rises_whichever_thread_of_a_handler_reports_it() {
         }
     });
     assert!(seen.is_sorted_by(|a, b| a < b), "{seen:?}");
+    assert!(seen.len() < LAST as usize, "a flood is thinned out");
     gate.release();
     client.expect_result(1);
 }

@@ -89,40 +89,8 @@ wire::wire! {
         pub list: Option<Object> = "list" or present,
         /// `tasks/cancel`.
         pub cancel: Option<Object> = "cancel" or present,
-        /// The requests.
-        pub requests: Option<TaskRequests> = "requests" or present,
-    }
-
-    /// The requests that can become tasks.
-    #[derive(Default)]
-    pub struct TaskRequests {
-        /// Those about a server's tools.
-        pub tools: Option<ToolTasks> = "tools" or present,
-        /// Those about a client's model.
-        pub sampling: Option<SamplingTasks> = "sampling" or present,
-        /// Those about a client's user.
-        pub elicitation: Option<ElicitationTasks> = "elicitation" or present,
-    }
-
-    /// About tools.
-    #[derive(Default)]
-    pub struct ToolTasks {
-        /// `tools/call`.
-        pub call: Option<Object> = "call" or present,
-    }
-
-    /// About a client's model.
-    #[derive(Default)]
-    pub struct SamplingTasks {
-        /// `sampling/createMessage`.
-        pub create_message: Option<Object> = "createMessage" or present,
-    }
-
-    /// About a client's user.
-    #[derive(Default)]
-    pub struct ElicitationTasks {
-        /// `elicitation/create`.
-        pub create: Option<Object> = "create" or present,
+        /// The requests: `{"tools": {"call": {}}}` is `tools/call`. See [`allows`](Self::allows).
+        pub requests: Option<Object> = "requests" or present,
     }
 }
 
@@ -238,34 +206,34 @@ wire::builders!(ToolExecution {
 });
 
 impl TasksCapability {
-    /// What a server declares that runs `tools/call` as tasks and lets them be cancelled, but not listed.
-    #[must_use]
-    pub fn for_tools() -> Self {
-        let tools = ToolTasks { call: Some(Object::new()), ..ToolTasks::default() };
-        let requests = TaskRequests { tools: Some(tools), ..TaskRequests::default() };
-        Self { cancel: Some(Object::new()), requests: Some(requests), ..Self::default() }
-    }
-
-    /// Whether `method` can become a task.
+    /// The same with `method` among the requests that can become tasks: `tools/call` of a server;
+    /// `sampling/createMessage` and `elicitation/create` of a client. The name of another shape is none, and changes nothing.
     ///
     /// ```
     /// use tinymcp::protocol::task::legacy::TasksCapability;
     ///
-    /// let tasks = TasksCapability::for_tools();
+    /// let tasks = TasksCapability::default().with_request("tools/call");
     /// assert!(tasks.allows("tools/call") && !tasks.allows("sampling/createMessage"));
     /// ```
     #[must_use]
+    pub fn with_request(mut self, method: &str) -> Self {
+        if let Some((group, name)) = method.split_once('/') {
+            let requests = self.requests.get_or_insert_default();
+            let mut names: Object = requests.get(group).unwrap_or_default();
+            names.insert(name, &Object::new());
+            requests.insert(group, &names);
+        }
+        self
+    }
+
+    /// Whether `method` can become a task.
+    #[must_use]
     pub fn allows(&self, method: &str) -> bool {
         // spec: 2025-11-25 basic/utilities/tasks#capability-negotiation (the list is exhaustive)
-        let Some(requests) = &self.requests else { return false };
-        match method {
-            "tools/call" => requests.tools.as_ref().is_some_and(|tools| tools.call.is_some()),
-            "sampling/createMessage" => {
-                requests.sampling.as_ref().is_some_and(|sampling| sampling.create_message.is_some())
-            }
-            "elicitation/create" => requests.elicitation.as_ref().is_some_and(|user| user.create.is_some()),
-            _ => false,
-        }
+        let Some((group, name)) = method.split_once('/') else { return false };
+        let names: Option<Object> = self.requests.as_ref().and_then(|requests| requests.get(group));
+        let said = names.as_ref().and_then(|names| names.json(name));
+        said.is_some_and(|said| !matches!(said.as_str(), "null" | "false"))
     }
 }
 
@@ -274,30 +242,4 @@ wire::builders!(TasksCapability {
     with_list => list: Object,
     /// Adds `tasks/cancel`.
     with_cancel => cancel: Object,
-    /// Sets the requests that can become tasks.
-    with_requests => requests: TaskRequests,
-});
-
-wire::builders!(TaskRequests {
-    /// Adds those about tools.
-    with_tools => tools: ToolTasks,
-    /// Adds those about a client's model.
-    with_sampling => sampling: SamplingTasks,
-    /// Adds those about a client's user.
-    with_elicitation => elicitation: ElicitationTasks,
-});
-
-wire::builders!(ToolTasks {
-    /// Adds `tools/call`.
-    with_call => call: Object,
-});
-
-wire::builders!(SamplingTasks {
-    /// Adds `sampling/createMessage`.
-    with_create_message => create_message: Object,
-});
-
-wire::builders!(ElicitationTasks {
-    /// Adds `elicitation/create`.
-    with_create => create: Object,
 });

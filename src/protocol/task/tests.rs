@@ -150,9 +150,15 @@ fn the_old_capability_names_every_kind_of_request() {
     for method in ["tools/call", "sampling/createMessage", "elicitation/create"] {
         assert!(tasks.allows(method) && !TasksCapability::default().allows(method), "{method}");
     }
-    assert!(!tasks.allows("prompts/get"));
-    let odd: ServerCapabilities = read(&json!({"tasks": {"requests": {"tools": {}}}})).expect("capabilities");
-    assert!(!odd.tasks.expect("declared").allows("tools/call"));
+    assert!(!tasks.allows("prompts/get") && !tasks.allows("tools") && !tasks.allows("tools/list"));
+    let more =
+        TasksCapability::default().with_request("tools/call").with_request("tools/list").with_request("ping");
+    assert_eq!(value(&more), json!({"requests": {"tools": {"call": {}, "list": {}}}}));
+    for tools in [json!({}), json!({"call": false}), json!({"call": null}), json!([])] {
+        let odd: ServerCapabilities =
+            read(&json!({"tasks": {"requests": {"tools": tools}}})).expect("capabilities");
+        assert!(!odd.tasks.expect("declared").allows("tools/call"), "{tools}");
+    }
 }
 
 #[test]

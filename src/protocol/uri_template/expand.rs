@@ -314,7 +314,7 @@ mod tests {
         // Not in the text.
         ("", ""),
         ("{/empty_list}{/empty_list*}{?empty_list,empty_keys*}", ""),
-        ("{?nothing}{;nothing*}", "?nothing=;nothing"),
+        ("{?nothing}{;nothing}{;nothing*}", "?nothing=;nothing;nothing"),
         ("{?holes*}{;holes*}", "?a=&%C3%A9=b%20c;a;%C3%A9=b%20c"),
         ("{greek:1}{+greek:2}{clef:1}", "%CE%B1%CE%B1%CE%B2%F0%9D%84%9E"),
         ("{var:9999}{?last.name,Stra%C3%9Fe}", "value?last.name=Doe&Stra%C3%9Fe=Gr%C3%BCn"),

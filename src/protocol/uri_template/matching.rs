@@ -368,5 +368,6 @@ fn path(units: &[Unit], after_slash: bool) -> Option<String> {
     let text = decoded(units).filter(|_| !units.iter().any(hidden))?;
     // Not only `/`: the text may become a URI again.
     let climbs = text.split(['/', '?', '#']).any(is_dots);
-    (!climbs && !(after_slash && text.starts_with('/'))).then_some(text)
+    let is_absolute = after_slash && text.starts_with('/');
+    (!climbs && !is_absolute).then_some(text)
 }
