@@ -50,10 +50,12 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let definition = ResourceTemplate::new("notes://{title}", "get_note")
         .with_description("Read a note by title.")
         .with_mime_type("text/markdown");
-    let get_note = FnTemplate::new(definition, move |variables, _| read(&reading, variables.get("title")?));
+    let get_note = FnTemplate::new(definition, move |variables, _| {
+        variables.get("title").map(|title| read(&reading, title))
+    });
     let uri = UriTemplate::parse("notes://{title}")?;
     let get_note = get_note.list(move |_| {
-        let names = files(&listing)?.into_keys();
+        let names = files(&listing)?.into_iter().filter(|(_, path)| path.is_file()).map(|(name, _)| name);
         names.map(|name| Ok(Resource::new(uri.expand(&[("title", name.as_str().into())])?, name))).collect()
     });
     let tools = ToolRegistry::new().with(create_note)?.with(search_notes.read_only())?;

@@ -1,5 +1,9 @@
 //! Listing and reading resources, in every revision and over the wire.
 
+#[cfg(feature = "_schema-tests")]
+#[path = "support/schema.rs"]
+mod schema;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -57,6 +61,8 @@ impl Peer {
         let id = self.send(method, params);
         let message: Value = serde_json::from_str(&self.peer.expect_frame()).expect("JSON");
         assert_eq!(message["id"], id, "{message}");
+        #[cfg(feature = "_schema-tests")]
+        schema::check_frame(&self.version, tinymcp::method::Direction::ToClient, &message, Some(method));
         match message.get("error") {
             Some(error) => Err(serde_json::from_value(error.clone()).expect("an error")),
             None => Ok(message["result"].clone()),

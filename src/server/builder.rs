@@ -223,14 +223,15 @@ impl ServerBuilder {
         self
     }
 
-    /// How many tools a page of `tools/list` has; at least one. Default: 250.
+    /// How many items a page of `tools/list` or another list has; at least one. Default: 250.
     #[must_use]
-    pub fn page_size(mut self, tools: usize) -> Self {
-        self.page_size = tools;
+    pub fn page_size(mut self, items: usize) -> Self {
+        self.page_size = items;
         self
     }
 
-    /// How long Modern clients may keep lists, and for whom. Default: not at all, for the one client.
+    /// How long Modern clients may keep lists, and for whom. Default: not at all, for the one client. A resource has its
+    /// own [`cache`](crate::FnResource::cache).
     #[must_use]
     pub fn cache(mut self, time: Duration, scope: CacheScope) -> Self {
         self.cache = (time, scope);
