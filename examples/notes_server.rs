@@ -25,7 +25,8 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let dir = dir.ok_or("neither NOTES_DIR nor HOME is set")?;
     fs::create_dir_all(&dir).map_err(|e| format!("cannot create {}: {e}", dir.display()))?;
 
-    let (notes, reading, listing, saving) = (dir.clone(), dir.clone(), dir.clone(), Mutex::new(()));
+    let (notes, saving) = (dir.clone(), Mutex::new(()));
+    let [reading, listing, completing] = [dir.clone(), dir.clone(), dir.clone()];
     let create_note = tool! {
         /// Create a text note with a given title and content.
         /// Use this when the user wants to save information for later.
@@ -57,6 +58,11 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let get_note = get_note.list(move |_| {
         let names = files(&listing)?.into_iter().filter(|(_, path)| path.is_file()).map(|(name, _)| name);
         names.map(|name| Ok(Resource::new(uri.expand(&[("title", name.as_str().into())])?, name))).collect()
+    });
+    let get_note = get_note.complete("title", move |typed, _, _| -> io::Result<Vec<String>> {
+        let typed = typed.to_lowercase();
+        let names = files(&completing)?.into_keys();
+        Ok(names.filter(|name| name.to_lowercase().starts_with(&typed)).collect())
     });
     let tools = ToolRegistry::new().with(create_note)?.with(search_notes.read_only())?;
     let resources = ResourceRegistry::new().with_template(get_note)?;

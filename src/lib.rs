@@ -119,6 +119,10 @@ pub mod context;
 
 pub mod tool;
 
+pub mod completion;
+
+pub mod prompt;
+
 pub mod resource;
 
 pub mod server;
@@ -137,6 +141,7 @@ pub use error::{Error, Failure, Phase, Result};
 pub use jsonrpc::{ErrorCode, ErrorObject, Message, RequestId};
 pub use method::Method;
 pub use peer::CloseReport;
+pub use prompt::{FnPrompt, PromptArguments, PromptRegistry};
 pub use protocol::version::ProtocolVersion;
 pub use resource::{FnResource, FnTemplate, ResourceRegistry};
 pub use server::{Server, ServerHandle};

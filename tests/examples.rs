@@ -211,6 +211,11 @@ fn notes_are_resources() {
         assert_eq!(listed["resources"], notes);
         let templates = ask("resources/templates/list", &[]).expect("a page");
         assert_eq!(templates["resourceTemplates"][0]["uriTemplate"], "notes://{title}");
+        let reference = json!({"type": "ref/resource", "uri": "notes://{title}"});
+        let argument = json!({"name": "title", "value": "TO"});
+        let params = [("ref", Json::from(reference)), ("argument", Json::from(argument))];
+        let completed = ask("completion/complete", &params).expect("proposals");
+        assert_eq!(completed["completion"]["values"], json!(["to do_ 世"]));
         let code = if versions[0].is_modern() { -32602 } else { -32002 };
         for (uri, problem) in [
             ("notes://lunch%20plan", "Note not found: lunch plan"),

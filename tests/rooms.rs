@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each may use those before it.
-const ROOMS: [&str; 19] = [
+const ROOMS: [&str; 21] = [
     "sys",
     "sync",
     "registry",
@@ -20,6 +20,8 @@ const ROOMS: [&str; 19] = [
     "peer",
     "context",
     "tool",
+    "completion",
+    "prompt",
     "resource",
     "server",
     "client",
@@ -123,7 +125,10 @@ fn exports() -> BTreeMap<String, String> {
         }
     }
     // Macros live at the root whoever defines them.
-    exports.extend(["tool", "data"].map(|name| (name.to_owned(), "tool".to_owned())));
+    exports.extend(
+        [("tool", "tool"), ("data", "tool"), ("prompt", "prompt")]
+            .map(|(name, room)| (name.to_owned(), room.to_owned())),
+    );
     exports
 }
 

@@ -520,16 +520,53 @@ fn a_handler_that_waits_delays_nobody() {
 }
 
 #[test]
+fn variables_are_completed() {
+    let template = FnTemplate::new(ResourceTemplate::new("t://{country}/{city}", "t"), |_, _| "x")
+        .complete_from("country", ["France", "Finland", "Peru"])
+        .complete("city", |typed, known, _| match known.get("country") {
+            Some("France") => vec![format!("{typed}aris")],
+            _ => panic!("a secret"),
+        });
+    let resources = ResourceRegistry::new().with_template(template).expect("registered");
+    let bare = server(library());
+    let server = server(resources);
+    for version in ProtocolVersion::ALL {
+        let declares = |peer: &Peer| peer.capabilities.get("completions").is_some();
+        let mut peer = Peer::new(&server, &version);
+        assert_eq!(declares(&peer), version >= ProtocolVersion::V2025_03_26, "{version}");
+        assert!(!declares(&Peer::new(&bare, &version)));
+        let mut ask = |uri: &str, name: &str, value: &str, known: Value| {
+            let params = json!({"ref": {"type": "ref/resource", "uri": uri}, "argument": {"name": name, "value": value},
+                                "context": {"arguments": known}});
+            peer.ask("completion/complete", params).map(|result| result["completion"]["values"].clone())
+        };
+        let template = "t://{country}/{city}";
+        assert_eq!(
+            ask(template, "country", "f", json!({})).expect("proposals"),
+            json!(["France", "Finland"])
+        );
+        assert_eq!(
+            ask(template, "city", "P", json!({"country": "France"})).expect("proposals"),
+            json!(["Paris"])
+        );
+        assert_eq!(ask(template, "other", "P", json!({})).expect("proposals"), json!([]));
+        let error = ask(template, "city", "P", json!({})).expect_err("a panic");
+        assert_eq!((error.code, error.message.contains("secret")), (-32603, false), "{error}");
+        assert_eq!(ask("t://{other}", "city", "P", json!({})).expect_err("unknown").code, -32602);
+    }
+}
+
+#[test]
 fn a_server_without_resources_says_so() {
     let server = Server::builder("tools only", "1").build().expect("a server");
     let mut modern = Peer::new(&server, &ProtocolVersion::LATEST);
-    assert!(modern.capabilities.get("resources").is_none() && server.resources().is_empty());
+    assert!(modern.capabilities.get("resources").is_none() && server.resources().is_none());
     assert_eq!(modern.read("a:a").expect_err("no such method").code, -32601);
     // Served: the one given last.
     let server = Server::builder("s", "1").resources(ResourceRegistry::new());
     let server = server.resources(ResourceRegistry::new().with(plain("a:a")).expect("registered")).build();
     let server = server.expect("a server");
-    server.resources().register(plain("a:b")).expect("registered");
+    server.resources().expect("given").register(plain("a:b")).expect("registered");
     let mut peer = Peer::new(&server, &ProtocolVersion::LATEST);
     assert_eq!(peer.uris(None).0, ["a:a", "a:b"]);
 }

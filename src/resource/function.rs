@@ -4,10 +4,11 @@ use std::fmt;
 use std::time::Duration;
 
 use super::output::ResourceOutput;
+use crate::completion::{Completers, CompletionOutput};
 use crate::context::Context;
 use crate::protocol::{
-    BlobResourceContents, CacheScope, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
-    TextResourceContents, UriTemplate, UriTemplateError, Variables,
+    BlobResourceContents, CacheScope, CompletionContext, ReadResourceResult, Resource, ResourceContents,
+    ResourceTemplate, TextResourceContents, UriTemplate, UriTemplateError, Variables,
 };
 use crate::tool::{ToolError, caught};
 
@@ -136,6 +137,7 @@ pub struct FnTemplate {
     hints: Hints,
     run: Box<dyn Fn(&Variables, &Context) -> Read + Send + Sync>,
     list: Option<Box<Lister>>,
+    completers: Completers,
     /// Its place among the templates of its registry.
     pub(super) number: u64,
 }
@@ -151,7 +153,15 @@ impl FnTemplate {
         let template = UriTemplate::parse(&definition.uri_template);
         let template = template.and_then(|template| template.check_matchable().map(|()| template));
         let run = move |variables: &Variables, cx: &Context| run(variables, cx).into_read();
-        Self { definition, template, hints: Hints::NONE, run: Box::new(run), list: None, number: 0 }
+        Self {
+            definition,
+            template,
+            hints: Hints::NONE,
+            run: Box::new(run),
+            list: None,
+            completers: Completers::default(),
+            number: 0,
+        }
     }
 
     /// Which of these resources there are at the moment, for `resources/list`. What has no MIME type gets the template's. It is
@@ -162,6 +172,28 @@ impl FnTemplate {
         list: impl Fn(&Context) -> Result<Vec<Resource>, ToolError> + Send + Sync + 'static,
     ) -> Self {
         self.list = Some(Box::new(list));
+        self
+    }
+
+    /// Has `complete` propose values for a variable while a user types: see [`Completers::set`].
+    #[must_use]
+    pub fn complete<R: CompletionOutput>(
+        mut self,
+        variable: impl Into<String>,
+        complete: impl Fn(&str, &CompletionContext, &Context) -> R + Send + Sync + 'static,
+    ) -> Self {
+        self.completers.set(variable, complete);
+        self
+    }
+
+    /// Proposes those of `values` for a variable that begin with what the user typed: see [`Completers::set_list`].
+    #[must_use]
+    pub fn complete_from<T: Into<String>>(
+        mut self,
+        variable: impl Into<String>,
+        values: impl IntoIterator<Item = T>,
+    ) -> Self {
+        self.completers.set_list(variable, values);
         self
     }
 
@@ -176,6 +208,11 @@ impl FnTemplate {
     #[must_use]
     pub fn definition(&self) -> &ResourceTemplate {
         &self.definition
+    }
+
+    /// What completes its variables.
+    pub(crate) fn completers(&self) -> &Completers {
+        &self.completers
     }
 
     pub(super) fn template(&self) -> Result<&UriTemplate, &UriTemplateError> {

@@ -25,7 +25,7 @@
 //! assert_eq!(read.contents[0].mime_type(), Some("text/plain"));
 //!
 //! let server = Server::builder("atlas", "1.0.0").resources(resources).build()?;
-//! assert_eq!(server.resources().uris(), ["config://app"]);
+//! assert_eq!(server.resources().expect("they were given").uris(), ["config://app"]);
 //! # Ok::<(), tinymcp::ToolError>(())
 //! ```
 //!

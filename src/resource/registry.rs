@@ -253,6 +253,12 @@ impl ResourceRegistry {
         self.templates.all.items().iter().any(|template| template.lists())
     }
 
+    /// Whether a variable of any template can be completed.
+    #[must_use]
+    pub fn has_completers(&self) -> bool {
+        self.templates.all.items().iter().any(|template| !template.completers().is_empty())
+    }
+
     /// Runs `callback` after every change of the resources or templates, on the thread that made it, until the listener is
     /// dropped. It may use the registry.
     pub fn on_change(&self, callback: impl Fn() + Send + Sync + 'static) -> ChangeListener {

@@ -3,7 +3,7 @@
 use super::Inner;
 use super::asked::Asked;
 use super::connection::Connection;
-use crate::context::LegacyClient;
+use crate::context::{LegacyClient, LogThreshold};
 use crate::era::{negotiate, unsupported_version};
 use crate::json::Object;
 use crate::jsonrpc::ErrorObject;
@@ -95,6 +95,7 @@ impl Inner {
             version: version.clone(),
             capabilities: members.lenient("capabilities").unwrap_or_default(),
             info: members.lenient("clientInfo"),
+            log_threshold: LogThreshold::new(config.logs()),
         });
         let mut result =
             InitializeResult::new(version.clone(), self.capabilities(&version), config.info.clone());

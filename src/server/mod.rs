@@ -8,11 +8,14 @@
 
 mod asked;
 mod builder;
+mod completions;
 mod connection;
 mod dispatch;
 mod feature;
 mod input;
+mod logging;
 mod pace;
+mod prompts;
 mod resources;
 mod state;
 mod tools;
@@ -33,6 +36,7 @@ pub use state::{MemoryStates, StateError, StateStore};
 use crate::error::{Error, Result};
 use crate::jsonrpc::Message;
 use crate::peer::{CloseReport, Peer, Setup, Writing};
+use crate::prompt::PromptRegistry;
 use crate::resource::ResourceRegistry;
 use crate::sync::{CancelToken, Deadline, Mutex, lock};
 use crate::tool::ToolRegistry;
@@ -161,10 +165,16 @@ impl Server {
         &self.0.config.tools
     }
 
-    /// The resources that are served; an empty registry that nobody sees if the server was built without.
+    /// The prompts that are served, if there are some. Changing them tells the clients.
     #[must_use]
-    pub fn resources(&self) -> &ResourceRegistry {
-        &self.0.config.resources
+    pub fn prompts(&self) -> Option<&PromptRegistry> {
+        self.0.config.prompts.as_ref()
+    }
+
+    /// The resources that are served, if there are some.
+    #[must_use]
+    pub fn resources(&self) -> Option<&ResourceRegistry> {
+        self.0.config.resources.as_ref()
     }
 }
 

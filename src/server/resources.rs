@@ -4,13 +4,16 @@ use serde_json::json;
 
 use super::asked::Asked;
 use super::feature::Feature;
-use crate::json::Json;
+use crate::context::Context;
+use crate::json::{Json, Object};
 use crate::jsonrpc::{ErrorCode, ErrorObject};
 use crate::method::Method;
 use crate::peer::{Ground, Served};
-use crate::protocol::{ProtocolVersion, ResourcesCapability, ServerCapabilities};
+use crate::protocol::{
+    CompleteParams, Completion, CompletionReference, ProtocolVersion, ResourcesCapability, ServerCapabilities,
+};
 use crate::resource::{NotFound, ResourceRegistry};
-use crate::tool::ToolError;
+use crate::tool::{ToolError, caught};
 
 /// The registry behind the methods of `resources/`.
 pub(super) struct Resources(pub(super) ResourceRegistry);
@@ -28,6 +31,9 @@ impl Feature for Resources {
     fn declare(&self, capabilities: &mut ServerCapabilities, _version: &ProtocolVersion) {
         // spec: 2026-07-28 server/resources#capabilities (declared even while there is no resource)
         capabilities.resources = Some(ResourcesCapability::default());
+        if self.0.has_completers() {
+            capabilities.completions = Some(Object::new());
+        }
     }
 
     fn serve(&self, asked: Asked<'_>, out: &mut Vec<u8>) -> Served {
@@ -41,6 +47,12 @@ impl Feature for Resources {
             }
             _ => self.read(asked, out),
         }
+    }
+
+    fn complete(&self, params: &CompleteParams, cx: &Context) -> Option<Result<Completion, ToolError>> {
+        let CompletionReference::Resource(reference) = &params.reference else { return None };
+        let template = self.0.get_template(&reference.uri)?;
+        Some(caught("the completion of", &reference.uri, || template.completers().answer(params, cx)))
     }
 }
 
