@@ -49,7 +49,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`server`] | [`Server`]: serves a registry of tools, over stdio or any [`transport`] |
+//! | [`server`] | [`Server`]: serves registries of tools and resources, over stdio or any [`transport`] |
 //! | [`client`] | [`Client`] owns a connection; [`ClientHandle`] is shared by threads; [`RemoteTool`] is a server's tool |
 //! | [`tool`](mod@tool) | [`tool!`](macro@tool), [`Tool`], [`ToolRegistry`] (local and remote tools alike), [`Arguments`], [`ToolError`] |
 //! | [`Context`], [`context`] | what a handler sees of its call: cancellation, progress, who calls, what it may ask |
@@ -123,6 +123,8 @@ pub mod completion;
 
 pub mod prompt;
 
+pub mod resource;
+
 pub mod server;
 
 pub mod client;
@@ -141,6 +143,7 @@ pub use method::Method;
 pub use peer::CloseReport;
 pub use prompt::{FnPrompt, PromptArguments, PromptRegistry};
 pub use protocol::version::ProtocolVersion;
+pub use resource::{FnResource, FnTemplate, ResourceRegistry};
 pub use server::{Server, ServerHandle};
 pub use sync::CancelToken;
 pub use tool::{Arguments, FnTool, Tool, ToolError, ToolRegistry};

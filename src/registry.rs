@@ -52,18 +52,28 @@ pub enum RegistryError {
 
 impl RegistryError {
     pub(crate) fn invalid_name(what: &'static str, name: &str, problem: impl fmt::Display) -> Self {
-        Self::InvalidName { what, name: name.chars().take(128).collect(), problem: problem.to_string() }
+        Self::InvalidName {
+            what,
+            name: name.chars().take(MAX_NAME_CHARS).collect(),
+            problem: problem.to_string(),
+        }
     }
 }
+
+/// The longest name of a tool or prompt.
+const MAX_NAME_CHARS: usize = 128;
 
 /// What no client accepts as a name, be it of a tool or of a prompt.
 pub(crate) fn check_name(what: &'static str, name: &str) -> Result<(), RegistryError> {
     let length = name.chars().count();
-    let problem = match length {
-        0 => "empty".to_owned(),
-        129.. => format!("{length} characters, at most 128 are allowed"),
-        _ if name.contains(char::is_control) => "has control characters".to_owned(),
-        _ => return Ok(()),
+    let problem = if length == 0 {
+        "empty".to_owned()
+    } else if length > MAX_NAME_CHARS {
+        format!("{length} characters, at most {MAX_NAME_CHARS} are allowed")
+    } else if name.contains(char::is_control) {
+        "has control characters".to_owned()
+    } else {
+        return Ok(());
     };
     Err(RegistryError::invalid_name(what, name, problem))
 }

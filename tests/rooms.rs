@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each may use those before it.
-const ROOMS: [&str; 20] = [
+const ROOMS: [&str; 21] = [
     "sys",
     "sync",
     "registry",
@@ -22,6 +22,7 @@ const ROOMS: [&str; 20] = [
     "tool",
     "completion",
     "prompt",
+    "resource",
     "server",
     "client",
     "testing",

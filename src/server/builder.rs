@@ -13,6 +13,7 @@ use super::feature::Feature;
 use super::logging::Logging;
 use super::pace::Paces;
 use super::prompts::Prompts;
+use super::resources::Resources;
 use super::state::StateStore;
 use super::{Inner, Server};
 use crate::context::{Context, Entered};
@@ -23,6 +24,7 @@ use crate::method::Method;
 use crate::peer::Limits;
 use crate::prompt::PromptRegistry;
 use crate::protocol::{CacheScope, Implementation, ProtocolVersion};
+use crate::resource::ResourceRegistry;
 use crate::sync::{CancelToken, Mutex};
 use crate::tool::ToolRegistry;
 use crate::transport::{DEFAULT_MAX_FRAME_BYTES, Tap};
@@ -50,6 +52,7 @@ pub struct ServerBuilder {
     extensions: Object,
     experimental: Object,
     tools: ToolRegistry,
+    resources: Option<ResourceRegistry>,
     prompts: Option<PromptRegistry>,
     enter: Option<fn(&Context) -> Entered>,
     features: Vec<Box<dyn Feature>>,
@@ -72,6 +75,7 @@ pub(super) struct Config {
     pub(super) extensions: Object,
     pub(super) experimental: Object,
     pub(super) tools: ToolRegistry,
+    pub(super) resources: Option<ResourceRegistry>,
     pub(super) prompts: Option<PromptRegistry>,
     /// Has a thread work for a call, if log messages are sent. A pointer, so that no other server contains what it does.
     pub(super) enter: Option<fn(&Context) -> Entered>,
@@ -101,6 +105,7 @@ impl ServerBuilder {
             extensions: Object::new(),
             experimental: Object::new(),
             tools: ToolRegistry::new(),
+            resources: None,
             prompts: None,
             enter: None,
             features: Vec::new(),
@@ -208,6 +213,23 @@ impl ServerBuilder {
         self.with_feature(Box::new(Logging))
     }
 
+    /// The resources to serve: the registry itself, not a copy, so that later changes reach the clients.
+    ///
+    /// ```
+    /// use tinymcp::protocol::Resource;
+    /// use tinymcp::{FnResource, ResourceRegistry, Server};
+    ///
+    /// let rules = FnResource::text(Resource::new("house://rules", "rules"), "Be kind.");
+    /// let server = Server::builder("house", "1.0.0").resources(ResourceRegistry::new().with(rules)?).build()?;
+    /// # let _ = server;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn resources(mut self, resources: ResourceRegistry) -> Self {
+        self.resources = Some(resources.clone());
+        self.with_feature(Box::new(Resources(resources))).with_completions(false)
+    }
+
     /// The revisions that are served. Default: all.
     #[must_use]
     pub fn versions(mut self, versions: impl IntoIterator<Item = ProtocolVersion>) -> Self {
@@ -274,7 +296,8 @@ impl ServerBuilder {
         self
     }
 
-    /// How long Modern clients may keep lists, and for whom. Default: not at all, for the one client.
+    /// How long Modern clients may keep lists, and for whom. Default: not at all, for the one client. A resource has its
+    /// own [`cache`](crate::FnResource::cache).
     #[must_use]
     pub fn cache(mut self, time: Duration, scope: CacheScope) -> Self {
         self.cache = (time, scope);
@@ -336,6 +359,7 @@ impl ServerBuilder {
             extensions: self.extensions,
             experimental: self.experimental,
             tools: self.tools,
+            resources: self.resources,
             prompts: self.prompts,
             enter: self.enter,
             features: self.features,

@@ -16,6 +16,7 @@ mod input;
 mod logging;
 mod pace;
 mod prompts;
+mod resources;
 mod state;
 mod tools;
 
@@ -36,6 +37,7 @@ use crate::error::{Error, Result};
 use crate::jsonrpc::Message;
 use crate::peer::{CloseReport, Peer, Setup, Writing};
 use crate::prompt::PromptRegistry;
+use crate::resource::ResourceRegistry;
 use crate::sync::{CancelToken, Deadline, Mutex, lock};
 use crate::tool::ToolRegistry;
 use crate::transport::{OpenOptions, Patience, Stdio, Transport, tapped};
@@ -167,6 +169,12 @@ impl Server {
     #[must_use]
     pub fn prompts(&self) -> Option<&PromptRegistry> {
         self.0.config.prompts.as_ref()
+    }
+
+    /// The resources that are served, if there are some.
+    #[must_use]
+    pub fn resources(&self) -> Option<&ResourceRegistry> {
+        self.0.config.resources.as_ref()
     }
 }
 

@@ -42,6 +42,7 @@ pub use schema::{Parameter, Schema, SchemaScope};
 #[cfg(feature = "schemars")]
 pub use typed::Typed;
 
+pub(crate) use registry::caught;
 pub(crate) use schema::{ObjectSchema, doc_text};
 
 /// Something a model can call: a local function, or a tool of a remote server.

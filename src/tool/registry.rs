@@ -171,12 +171,20 @@ pub(crate) fn execute_caught(
     arguments: Arguments<'_>,
     cx: &Context,
 ) -> Result<CallToolResult, ToolError> {
-    // A panic may leave the tool's own state half changed; that is the tool's business, as
+    caught("tool", tool.name(), || tool.execute(arguments, cx))
+}
+
+/// Runs a handler; a panic in it becomes an error, and its text goes to the log alone.
+pub(crate) fn caught<T>(
+    what: &str,
+    name: &str,
+    run: impl FnOnce() -> Result<T, ToolError>,
+) -> Result<T, ToolError> {
+    // A panic may leave the handler's own state half changed; that is its author's business, as
     // it is with threads.
-    catch_unwind(AssertUnwindSafe(|| tool.execute(arguments, cx))).unwrap_or_else(|payload| {
-        let name = tool.name();
-        log::error!("tool `{name}` panicked: {}", panic_text(&*payload));
-        Err(ToolError::new(format_args!("tool `{name}` panicked")))
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
+        log::error!("{what} `{name}` panicked: {}", panic_text(&*payload));
+        Err(ToolError::new(format_args!("{what} `{name}` panicked")))
     })
 }
 
