@@ -28,7 +28,7 @@
 //! |---|---|---|---|---|
 //! | `mcp-reader` | every connection | 1 | reads; on a server it also answers what needs nobody's code, and, while traffic is dense, runs tools known to take less than 20 µs | with the input; one that is stuck in a read is left to itself and reported |
 //! | `mcp-standby` | a server's connection | 0 or 1 | takes over reading when a call that the reader runs turns out long, after 0.5 to 1 ms | with the connection |
-//! | `mcp-worker` | every connection | on demand, up to 64 on a server and 16 on a client | runs tools, and what reads or lists resources | after 10 s without work; at the close, when its handler returns; one that does not is left to itself and reported |
+//! | `mcp-worker` | every connection | on demand, up to 64 on a server and 16 on a client | runs tools and prompts, and what reads or lists resources | after 10 s without work; at the close, when its handler returns; one that does not is left to itself and reported |
 //! | `mcp-writer` | every connection | 0 or 1, from the first frame that cannot be written at once | writes what nobody else may wait for | with the connection |
 //! | `mcp-stderr` | a client's child process | 1, if stderr is captured | reads the child's stderr | with the pipe; never waited for |
 //! | `mcp-lines` | a client's child process | 1, if there is a callback for lines of stderr | runs the callback, in order | after the last line; never waited for |
@@ -55,7 +55,7 @@
 //! | notifications that wait for callbacks | 256 | | dropped, with a warning; "the tools changed" is never lost |
 //! | items on a page of a list, server | 250 | [`page_size`](crate::server::ServerBuilder::page_size) | a further page |
 //! | pages and tools of one listing, client | 1,000 and 100,000 | | [`Error::Protocol`](crate::Error::Protocol) |
-//! | the name of a tool | 128 characters | | refused when it is registered |
+//! | the name of a tool or prompt | 128 characters | | refused when it is registered |
 //! | the address of a resource | 8 KiB | | refused when it is registered; error -32602 when it is asked for |
 //! | stderr of a child, kept for errors | the last 16 KiB | [`Stderr`](crate::transport::Stderr) | the older part is forgotten |
 //! | a line of stderr given to a callback | 16 KiB | | comes in pieces |

@@ -21,7 +21,7 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         "client/tools.rs",
         &["MAX_PAGES: usize = ", "MAX_TOOLS: usize = "],
     ),
-    ("the name of a tool", "registry.rs", &["MAX_NAME_CHARS: usize = "]),
+    ("the name of a tool or prompt", "registry.rs", &["MAX_NAME_CHARS: usize = "]),
     ("the address of a resource", "protocol/uri_template/mod.rs", &["MAX_BYTES: usize = "]),
     ("stderr of a child, kept for errors", "transport/stderr.rs", &["TAIL_BYTES: usize = "]),
     ("a line of stderr given to a callback", "transport/stderr.rs", &["LINE_BYTES: usize = "]),

@@ -191,11 +191,7 @@ fn errors_name_every_argument_and_are_errors_of_the_request() {
             ),
             (json!({"name": "explain", "arguments": {"topic": "taboo"}}), -32603, "nobody speaks of that"),
             (json!({"name": "explain", "arguments": {"topic": "own"}}), -32050, "not today"),
-            (
-                json!({"name": "explain", "arguments": {"topic": "boom"}}),
-                -32603,
-                "the handler of prompts/get panicked",
-            ),
+            (json!({"name": "explain", "arguments": {"topic": "boom"}}), -32603, "prompt `explain` panicked"),
         ] {
             let error = dialog.ask("prompts/get", params.clone()).error();
             assert_eq!(error, (code, message.to_owned()), "{}: {params}", dialog.version);
@@ -287,7 +283,7 @@ fn what_cannot_be_completed_is_an_error() {
             (json!({"argument": {"name": "x", "value": ""}}), -32602, "params.ref: missing"),
             (json!({"ref": prompt, "argument": {"name": "x"}}), -32602, "params.argument.value: missing"),
             (typing(&prompt, "count", "-"), -32603, "no negative numbers"),
-            (typing(&prompt, "count", "boom"), -32603, "the handler of completion/complete panicked"),
+            (typing(&prompt, "count", "boom"), -32603, "the completion of `explain` panicked"),
         ] {
             let error = dialog.ask("completion/complete", params.clone()).error();
             assert_eq!(error, (code, message.to_owned()), "{}: {params}", dialog.version);
