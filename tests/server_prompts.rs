@@ -347,3 +347,39 @@ fn prompts_may_come_and_go() {
         named(&"x".repeat(129)).expect_err("too long").contains("129 characters, at most 128 are allowed")
     );
 }
+
+#[test]
+fn a_prompt_may_ask_its_client() {
+    let here = prompt! {
+        fn here(greeting: String, cx: &Context) -> Result<String, ToolError> {
+            Ok(format!("{greeting} {}", cx.roots()?[0].uri))
+        }
+    };
+    let prompts = PromptRegistry::new().with(here).expect("registers");
+    let server = Server::builder("asks", "1").prompts(prompts).build().expect("a server");
+    let roots = json!({"roots": [{"uri": "file:///work"}]});
+    for version in ProtocolVersion::ALL {
+        let mut dialog = Dialog::open_as(&server, &version, json!({"roots": {}}));
+        let params = json!({"name": "here", "arguments": {"greeting": "hello"}});
+        let result = if version.is_modern() {
+            let result = dialog.ask("prompts/get", params.clone()).result();
+            assert_eq!(result["resultType"], "input_required");
+            let key = result["inputRequests"].as_object().expect("questions").keys().next().expect("one");
+            let mut again = params;
+            again["inputResponses"] = json!({key: roots});
+            again["requestState"] = result["requestState"].clone();
+            dialog.ask("prompts/get", again).result()
+        } else {
+            dialog.send("prompts/get", params);
+            let asked = dialog.peer.expect_request("roots/list");
+            dialog.peer.respond(&asked.id, roots.clone());
+            dialog.answer("prompts/get").result()
+        };
+        assert_eq!(result["messages"][0]["content"]["text"], "hello file:///work", "{version}");
+        // Who cannot be asked is told what is missing.
+        let mut unable = Dialog::open(&server, &version);
+        let params = json!({"name": "here", "arguments": {"greeting": "hello"}});
+        let (code, message) = unable.ask("prompts/get", params).error();
+        assert!(code == -32021 && message.contains("roots"), "{version}: {message} ({code})");
+    }
+}
