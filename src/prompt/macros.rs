@@ -49,8 +49,8 @@ use crate::tool::{Arguments, ToolError};
 /// The parameter list is that of [`tool!`](macro@crate::tool), `cx: &Context` included; what a user typed becomes a number,
 /// a boolean, a word of an enum, or whatever the parameter's type is. An empty text counts as absent where the type cannot be
 /// read from one and the argument is not required. Arguments whose type is an enum of words can be
-/// completed. The result types are those of [`PromptOutput`](crate::prompt::PromptOutput), and the whole is an
-/// [`FnPrompt`](crate::FnPrompt), whose methods add a title and completers.
+/// completed. The result types are those of [`PromptOutput`], and the whole is an
+/// [`FnPrompt`], whose methods add a title and completers.
 #[macro_export]
 macro_rules! prompt {
     ($($function:tt)*) => {
