@@ -56,7 +56,7 @@
 //! | [`transport`] | child processes, stdio, sockets, memory; [`Tap`](transport::Tap) sees every frame |
 //! | [`protocol`], [`method`], [`jsonrpc`] | the messages, the table of methods, JSON-RPC |
 //! | [`json`] | JSON kept as its text, and read leniently |
-//! | [`logging`] | a logger for server binaries; which level means what |
+//! | [`logging`] | a logger for server binaries, and a bridge from it to clients; which level means what |
 //! | [`guide`] | revisions, threads, limits, errors, and what authors of tools should know |
 //!
 //! ```text

@@ -101,7 +101,7 @@ fn server() -> Server {
 fn prompts_are_listed_page_by_page_as_each_revision_knows_them() {
     for mut dialog in Dialog::all(&server()) {
         let version = dialog.version.clone();
-        assert_eq!(dialog.capabilities["prompts"].is_object(), true, "{version}");
+        assert!(dialog.capabilities["prompts"].is_object(), "{version}");
         let has_completions = version >= ProtocolVersion::V2025_03_26;
         assert_eq!(dialog.capabilities.get("completions").is_some(), has_completions, "{version}");
         let first = dialog.ask("prompts/list", json!({})).result();
@@ -191,11 +191,7 @@ fn errors_name_every_argument_and_are_errors_of_the_request() {
             ),
             (json!({"name": "explain", "arguments": {"topic": "taboo"}}), -32603, "nobody speaks of that"),
             (json!({"name": "explain", "arguments": {"topic": "own"}}), -32050, "not today"),
-            (
-                json!({"name": "explain", "arguments": {"topic": "boom"}}),
-                -32603,
-                "the handler of prompts/get panicked",
-            ),
+            (json!({"name": "explain", "arguments": {"topic": "boom"}}), -32603, "prompt `explain` panicked"),
         ] {
             let error = dialog.ask("prompts/get", params.clone()).error();
             assert_eq!(error, (code, message.to_owned()), "{}: {params}", dialog.version);
@@ -287,7 +283,7 @@ fn what_cannot_be_completed_is_an_error() {
             (json!({"argument": {"name": "x", "value": ""}}), -32602, "params.ref: missing"),
             (json!({"ref": prompt, "argument": {"name": "x"}}), -32602, "params.argument.value: missing"),
             (typing(&prompt, "count", "-"), -32603, "no negative numbers"),
-            (typing(&prompt, "count", "boom"), -32603, "the handler of completion/complete panicked"),
+            (typing(&prompt, "count", "boom"), -32603, "the completion of `explain` panicked"),
         ] {
             let error = dialog.ask("completion/complete", params.clone()).error();
             assert_eq!(error, (code, message.to_owned()), "{}: {params}", dialog.version);
@@ -350,4 +346,40 @@ fn prompts_may_come_and_go() {
     assert!(
         named(&"x".repeat(129)).expect_err("too long").contains("129 characters, at most 128 are allowed")
     );
+}
+
+#[test]
+fn a_prompt_may_ask_its_client() {
+    let here = prompt! {
+        fn here(greeting: String, cx: &Context) -> Result<String, ToolError> {
+            Ok(format!("{greeting} {}", cx.roots()?[0].uri))
+        }
+    };
+    let prompts = PromptRegistry::new().with(here).expect("registers");
+    let server = Server::builder("asks", "1").prompts(prompts).build().expect("a server");
+    let roots = json!({"roots": [{"uri": "file:///work"}]});
+    for version in ProtocolVersion::ALL {
+        let mut dialog = Dialog::open_as(&server, &version, json!({"roots": {}}));
+        let params = json!({"name": "here", "arguments": {"greeting": "hello"}});
+        let result = if version.is_modern() {
+            let result = dialog.ask("prompts/get", params.clone()).result();
+            assert_eq!(result["resultType"], "input_required");
+            let key = result["inputRequests"].as_object().expect("questions").keys().next().expect("one");
+            let mut again = params;
+            again["inputResponses"] = json!({key: roots});
+            again["requestState"] = result["requestState"].clone();
+            dialog.ask("prompts/get", again).result()
+        } else {
+            dialog.send("prompts/get", params);
+            let asked = dialog.peer.expect_request("roots/list");
+            dialog.peer.respond(&asked.id, roots.clone());
+            dialog.answer("prompts/get").result()
+        };
+        assert_eq!(result["messages"][0]["content"]["text"], "hello file:///work", "{version}");
+        // Who cannot be asked is told what is missing.
+        let mut unable = Dialog::open(&server, &version);
+        let params = json!({"name": "here", "arguments": {"greeting": "hello"}});
+        let (code, message) = unable.ask("prompts/get", params).error();
+        assert!(code == -32021 && message.contains("roots"), "{version}: {message} ({code})");
+    }
 }

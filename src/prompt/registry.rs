@@ -7,7 +7,7 @@ use super::{FnPrompt, PromptArguments};
 use crate::context::Context;
 use crate::protocol::{GetPromptResult, Prompt};
 use crate::registry::{ChangeListener, Changes, Keyed, RegistryError, check_name};
-use crate::tool::ToolError;
+use crate::tool::{ToolError, caught};
 
 /// Many prompts, found by name.
 ///
@@ -131,14 +131,18 @@ impl PromptRegistry {
     /// Fills in a prompt.
     ///
     /// # Errors
-    /// When there is no such prompt, or as [`FnPrompt::fill`].
+    /// When there is no such prompt, or as [`FnPrompt::fill`], or when it panicked: what it said goes to the log alone.
     pub fn fill(
         &self,
         name: &str,
         arguments: &PromptArguments,
         cx: &Context,
     ) -> Result<GetPromptResult, ToolError> {
-        self.known(name)?.fill(arguments, cx)
+        // spec: 2026-07-28 server/prompts#error-handling (unknown prompt: -32602)
+        let prompt = self.get(name);
+        let prompt =
+            prompt.ok_or_else(|| ToolError::invalid_params(format_args!("unknown prompt: {name}")))?;
+        caught("prompt", name, || prompt.fill(arguments, cx))
     }
 
     /// Whether an argument of any prompt can be completed.
@@ -157,15 +161,6 @@ impl PromptRegistry {
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.changes.generation()
-    }
-
-    /// The prompt of this name.
-    ///
-    /// # Errors
-    /// -32602 if there is none.
-    pub(crate) fn known(&self, name: &str) -> Result<Arc<FnPrompt>, ToolError> {
-        // spec: 2026-07-28 server/prompts#error-handling (unknown prompt: -32602)
-        self.get(name).ok_or_else(|| ToolError::invalid_params(format_args!("unknown prompt: {name}")))
     }
 }
 

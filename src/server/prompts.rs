@@ -12,7 +12,7 @@ use crate::protocol::{
     CompleteParams, Completion, CompletionReference, GetPromptParams, ListPromptsResult, PromptsCapability,
     ProtocolVersion, ServerCapabilities,
 };
-use crate::tool::ToolError;
+use crate::tool::{ToolError, caught};
 
 pub(super) struct Prompts(pub(super) PromptRegistry);
 
@@ -43,7 +43,8 @@ impl Feature for Prompts {
 
     fn complete(&self, params: &CompleteParams, cx: &Context) -> Option<Result<Completion, ToolError>> {
         let CompletionReference::Prompt(reference) = &params.reference else { return None };
-        Some(self.0.known(&reference.name).and_then(|prompt| prompt.completers().answer(params, cx)))
+        let prompt = self.0.get(&reference.name)?;
+        Some(caught("the completion of", &reference.name, || prompt.completers().answer(params, cx)))
     }
 }
 

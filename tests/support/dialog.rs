@@ -17,6 +17,8 @@ pub(crate) struct Dialog {
     pub(crate) version: ProtocolVersion,
     /// What the server says it can do.
     pub(crate) capabilities: Value,
+    /// What the client says it can do.
+    abilities: Value,
     last_id: i64,
 }
 
@@ -41,13 +43,21 @@ impl Came {
 impl Dialog {
     /// Opens a connection to `server` in `version`.
     pub(crate) fn open(server: &Server, version: &ProtocolVersion) -> Self {
+        Self::open_as(server, version, json!({}))
+    }
+
+    /// Opens one for a client that says it has `abilities`.
+    pub(crate) fn open_as(server: &Server, version: &ProtocolVersion, abilities: Value) -> Self {
         let peer = ScriptedPeer::for_server(server);
-        let mut dialog = Self { peer, version: version.clone(), capabilities: Value::Null, last_id: 0 };
-        let hello = if version.is_modern() {
+        let (version, capabilities) = (version.clone(), Value::Null);
+        let mut dialog = Self { peer, version, capabilities, abilities, last_id: 0 };
+        let hello = if dialog.version.is_modern() {
             dialog.ask("server/discover", json!({}))
         } else {
             let client = json!({"name": "dialog", "version": "1"});
-            let hello = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": client});
+            let abilities = &dialog.abilities;
+            let hello =
+                json!({"protocolVersion": dialog.version, "capabilities": abilities, "clientInfo": client});
             let hello = dialog.ask("initialize", hello);
             dialog.peer.notify("notifications/initialized", json!({}));
             hello
@@ -74,7 +84,7 @@ impl Dialog {
         if self.version.is_modern() {
             let meta = &mut params["_meta"];
             meta["io.modelcontextprotocol/protocolVersion"] = json!(self.version);
-            meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+            meta["io.modelcontextprotocol/clientCapabilities"] = self.abilities.clone();
         }
         self.last_id += 1;
         self.peer.request(self.last_id, method, params);
