@@ -17,7 +17,6 @@ mod logging;
 mod pace;
 mod prompts;
 mod resources;
-mod state;
 mod tools;
 
 use std::fmt;
@@ -31,7 +30,6 @@ pub use builder::ServerBuilder;
 use connection::Connection;
 use crossbeam_channel::select;
 use pace::Paces;
-pub use state::{MemoryStates, StateError, StateStore};
 
 use crate::error::{Error, Result};
 use crate::jsonrpc::Message;
