@@ -135,12 +135,14 @@ pub struct FnTemplate {
     definition: ResourceTemplate,
     template: Result<UriTemplate, UriTemplateError>,
     hints: Hints,
-    run: Box<dyn Fn(&Variables, &Context) -> Read + Send + Sync>,
+    run: Box<Reader>,
     list: Option<Box<Lister>>,
     completers: Completers,
     /// Its place among the templates of its registry.
     pub(super) number: u64,
 }
+
+type Reader = dyn Fn(&Variables, &Context) -> Read + Send + Sync;
 
 type Lister = dyn Fn(&Context) -> Result<Vec<Resource>, ToolError> + Send + Sync;
 
