@@ -21,7 +21,7 @@
 //!
 //! # Threads
 //!
-//! There is no runtime and no global thread; every thread belongs to a connection. The thread that makes a call waits for
+//! There is no runtime and no global thread; every thread belongs to a connection, or to a server. The thread that makes a call waits for
 //! it, and progress callbacks run on it.
 //!
 //! | name | owner | how many | what it does | end |
@@ -32,6 +32,8 @@
 //! | `mcp-writer` | every connection | 0 or 1, from the first frame that cannot be written at once | writes what nobody else may wait for | with the connection |
 //! | `mcp-stderr` | a client's child process | 1, if stderr is captured | reads the child's stderr | with the pipe; never waited for |
 //! | `mcp-lines` | a client's child process | 1, if there is a callback for lines of stderr | runs the callback, in order | after the last line; never waited for |
+//! | `mcp-changes` | a server | 0 or 1, from the first change that somebody wants to hear of | tells the clients of all its connections what has changed, 10 ms after the first of a burst of changes; a client that does not read is tried again after 100 ms and delays no other | after 10 s without work, or with the last connection that listens |
+//! | `mcp-heard` | a server | 0 or 1, from the first notification of a client that has a callback | runs the callbacks, in order | with the server, after the callback that runs then |
 //! | `mcp-notices` | a client | 0 or 1, from the first notification that has a callback | runs the callbacks, in order | with the connection, after the callback that runs then |
 //!
 //! [`Server::start`](crate::Server::start) blocks the thread that calls it. A server with many connections calls
@@ -57,6 +59,11 @@
 //! | pages and tools of one listing, client | 1,000 and 100,000 | | [`Error::Protocol`](crate::Error::Protocol) |
 //! | the name of a tool or prompt | 128 characters | | refused when it is registered |
 //! | the address of a resource | 8 KiB | | refused when it is registered; error -32602 when it is asked for |
+//! | notifications that wait for callbacks, server | 256 | | dropped, with a warning; "the root folders changed" is never lost |
+//! | open `subscriptions/listen` of a connection, server | 64 | | error -32603, "server busy" |
+//! | resources watched for a connection, over all its subscriptions, server | 1,024 | | error -32603, "server busy" |
+//! | the URI of a resource that is watched, server | 8 KiB | | error -32602 |
+//! | elicitations by URL that a server remembers for a connection | 1,024 | | of the oldest it cannot say that they are complete |
 //! | stderr of a child, kept for errors | the last 16 KiB | [`Stderr`](crate::transport::Stderr) | the older part is forgotten |
 //! | a line of stderr given to a callback | 16 KiB | | comes in pieces |
 //! | lines of stderr that wait for a callback | 1,024 | | dropped, with a warning |

@@ -1,6 +1,9 @@
 //! Listing prompts and filling them in.
 
+use std::sync::Arc;
+
 use super::asked::{Asked, bad_params};
+use super::changes::Changes;
 use super::feature::Feature;
 use crate::context::Context;
 use crate::json::Object;
@@ -12,7 +15,7 @@ use crate::protocol::{
     CompleteParams, Completion, CompletionReference, GetPromptParams, ListPromptsResult, PromptsCapability,
     ProtocolVersion, ServerCapabilities,
 };
-use crate::tool::{ToolError, caught};
+use crate::tool::{ChangeListener, ToolError, caught};
 
 pub(super) struct Prompts(pub(super) PromptRegistry);
 
@@ -25,10 +28,9 @@ impl Feature for Prompts {
         method == Method::PromptsList
     }
 
-    fn declare(&self, capabilities: &mut ServerCapabilities, version: &ProtocolVersion) {
+    fn declare(&self, capabilities: &mut ServerCapabilities, _version: &ProtocolVersion) {
         // spec: 2026-07-28 server/prompts#capabilities (declared even while there is no prompt)
-        // A Modern client hears of changes by subscriptions, which this server does not offer.
-        capabilities.prompts = Some(PromptsCapability::new(version.is_legacy()));
+        capabilities.prompts = Some(PromptsCapability::new(true));
         if self.0.has_completers() {
             capabilities.completions = Some(Object::new());
         }
@@ -39,6 +41,10 @@ impl Feature for Prompts {
             Method::PromptsList => self.list(asked, out),
             _ => self.get(asked, out),
         })
+    }
+
+    fn tell_changes(&self, changes: &Arc<Changes>) -> Option<ChangeListener> {
+        Some(self.0.on_change(changes.teller(Method::PromptsListChanged)))
     }
 
     fn complete(&self, params: &CompleteParams, cx: &Context) -> Option<Result<Completion, ToolError>> {
