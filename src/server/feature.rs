@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::method::Method;
 use crate::peer::Served;
 use crate::protocol::{CompleteParams, Completion, ProtocolVersion, ServerCapabilities};
+use crate::resource::ResourceRegistry;
 use crate::tool::ToolError;
 
 /// A feature of a server: some methods and their answers. Behind a trait, so that a program links only the features
@@ -24,6 +25,12 @@ pub(super) trait Feature: Send + Sync {
 
     /// Proposes values for an argument; `None` if `params` are about nothing of this feature.
     fn complete(&self, _params: &CompleteParams, _cx: &Context) -> Option<Result<Completion, ToolError>> {
+        None
+    }
+
+    /// The registry behind it, if it is that of the resources. Kept here alone, so that a server without them links
+    /// nothing of it.
+    fn resources(&self) -> Option<&ResourceRegistry> {
         None
     }
 }
