@@ -140,6 +140,7 @@ fn what_users_type_is_read_as_what_the_prompt_wants() {
             (json!({"topic": "tides"}), text("tides", "English", 3, false)),
             (json!({"topic": "tides", "language": null, "count": null}), text("tides", "English", 3, false)),
             (json!({"topic": "42", "language": "", "count": "7", "tone": "Strict"}), text("42", "", 7, true)),
+            (json!({"topic": "", "count": "", "tone": ""}), text("", "English", 3, false)),
             // Clients forget the quotes.
             (json!({"topic": 42, "language": true, "count": 7}), text("42", "true", 7, false)),
             (
