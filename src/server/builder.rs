@@ -54,7 +54,6 @@ pub struct ServerBuilder {
     extensions: Object,
     experimental: Object,
     tools: ToolRegistry,
-    resources: Option<ResourceRegistry>,
     prompts: Option<PromptRegistry>,
     enter: Option<fn(&Context) -> Entered>,
     features: Vec<Box<dyn Feature>>,
@@ -80,7 +79,6 @@ pub(super) struct Config {
     pub(super) extensions: Object,
     pub(super) experimental: Object,
     pub(super) tools: ToolRegistry,
-    pub(super) resources: Option<ResourceRegistry>,
     pub(super) prompts: Option<PromptRegistry>,
     /// Has a thread work for a call, if log messages are sent. A pointer, so that no other server contains what it does.
     pub(super) enter: Option<fn(&Context) -> Entered>,
@@ -111,7 +109,6 @@ impl ServerBuilder {
             extensions: Object::new(),
             experimental: Object::new(),
             tools: ToolRegistry::new(),
-            resources: None,
             prompts: None,
             enter: None,
             features: Vec::new(),
@@ -233,8 +230,7 @@ impl ServerBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn resources(mut self, resources: ResourceRegistry) -> Self {
-        self.resources = Some(resources.clone());
+    pub fn resources(self, resources: ResourceRegistry) -> Self {
         self.with_feature(Box::new(Resources(resources)))
             .with_feature(Box::new(Watch))
             .with_completions(false)
@@ -408,7 +404,6 @@ impl ServerBuilder {
             extensions: self.extensions,
             experimental: self.experimental,
             tools: self.tools,
-            resources: self.resources,
             prompts: self.prompts,
             enter: self.enter,
             features: self.features,

@@ -10,6 +10,7 @@ use crate::json::{JsonError, Members};
 use crate::method::Method;
 use crate::peer::Served;
 use crate::protocol::{CompleteParams, Completion, ProtocolVersion, ServerCapabilities};
+use crate::resource::ResourceRegistry;
 use crate::tool::{ChangeListener, ToolError};
 
 /// A feature of a server: some methods and their answers. Behind a trait, so that a program links only the features
@@ -43,5 +44,11 @@ pub(super) trait Feature: Send + Sync {
     /// What is wrong with a member, and with which.
     fn filter(&self, _members: &mut Members<'_>, _filter: &mut Filter) -> Result<(), JsonError> {
         Ok(())
+    }
+
+    /// The registry behind it, if it is that of the resources. Kept here alone, so that a server without them links
+    /// nothing of it.
+    fn resources(&self) -> Option<&ResourceRegistry> {
+        None
     }
 }

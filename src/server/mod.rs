@@ -180,7 +180,7 @@ impl Server {
     /// The resources that are served, if there are some.
     #[must_use]
     pub fn resources(&self) -> Option<&ResourceRegistry> {
-        self.0.config.resources.as_ref()
+        self.0.config.features.iter().find_map(|feature| feature.resources())
     }
 }
 

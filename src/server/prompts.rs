@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::json::Object;
 use crate::jsonrpc::ErrorObject;
 use crate::method::Method;
-use crate::peer::Served;
+use crate::peer::{Ground, Served};
 use crate::prompt::{PromptArguments, PromptRegistry};
 use crate::protocol::{
     CompleteParams, Completion, CompletionReference, GetPromptParams, ListPromptsResult, PromptsCapability,
@@ -37,6 +37,10 @@ impl Feature for Prompts {
     }
 
     fn serve(&self, asked: Asked<'_>, out: &mut Vec<u8>) -> Served {
+        // Whoever reads must not run other people's code.
+        if asked.method != Method::PromptsList && asked.serving.ground == Ground::Reader {
+            return Served::Elsewhere;
+        }
         Served::Answered(match asked.method {
             Method::PromptsList => self.list(asked, out),
             _ => self.get(asked, out),

@@ -56,6 +56,10 @@ impl Feature for Resources {
         Some(self.0.on_change(changes.teller(Method::ResourcesListChanged)))
     }
 
+    fn resources(&self) -> Option<&ResourceRegistry> {
+        Some(&self.0)
+    }
+
     fn complete(&self, params: &CompleteParams, cx: &Context) -> Option<Result<Completion, ToolError>> {
         let CompletionReference::Resource(reference) = &params.reference else { return None };
         let template = self.0.get_template(&reference.uri)?;
