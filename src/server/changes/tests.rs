@@ -71,6 +71,7 @@ fn greet(
         version: version.clone(),
         capabilities: None,
         info: None,
+        log_threshold: crate::context::LogThreshold::new(false),
         asked_urls: crate::sync::Mutex::default(),
     });
     let outlet: Arc<dyn Outlet> = Arc::<Room>::clone(room);
