@@ -139,7 +139,8 @@
 //! [`logging`](crate::server::ServerBuilder::logging), or nothing is sent. A Legacy client gets what is at least as severe as
 //! it has set for its connection by `logging/setLevel`, and before that what is at least `info`: the specification
 //! leaves that to the server. A Modern one gets what its request asks for, and nothing otherwise. Messages are dropped
-//! rather than waited with, and end with the answer. They must not hold secrets.
+//! rather than waited with, and end with the answer. What belongs to no request goes to Legacy clients alone, by
+//! [`ServerHandle::log`](crate::ServerHandle::log). Messages must not hold secrets.
 //!
 //! # Starting servers
 //!

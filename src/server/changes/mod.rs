@@ -154,6 +154,11 @@ impl Changes {
         }
     }
 
+    /// Where to send what belongs to no request: to connections with a handshake whose client `wants` it.
+    pub(super) fn outlets(&self, wants: impl Fn(&LegacyClient) -> bool) -> Vec<Arc<dyn Outlet>> {
+        self.lock().marks.outlets(wants)
+    }
+
     /// What a registry calls when it changes, for its `on_change`; `method` is the notice of that.
     pub(super) fn teller(self: &Arc<Self>, method: Method) -> impl Fn() + Send + Sync + 'static {
         let changes = Arc::clone(self);
