@@ -8,8 +8,8 @@ use crate::jsonrpc::ErrorObject;
 use crate::peer::NotAnswered;
 use crate::protocol::{
     ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult,
-    ElicitationCapability, IncludeContext, InputRequest, ListRootsParams, ListRootsResult, ProtocolVersion,
-    Root,
+    ElicitationCapability, IncludeContext, InputRequest, ListRootsParams, ListRootsResult,
+    MissingRequiredClientCapability, ProtocolVersion, Root,
 };
 
 /// Why the client did not give what a handler needs. Handlers pass it on with `?`.
@@ -25,8 +25,8 @@ pub enum AskError {
     Unsupported {
         /// What it would have to support.
         what: String,
-        /// The same as capabilities.
-        required: Box<ClientCapabilities>,
+        /// The same as the protocol's error -32021, which names the capabilities.
+        error: Box<ErrorObject>,
     },
 
     /// The client answered with an error.
@@ -143,7 +143,9 @@ impl Ability {
     }
 
     pub(super) fn missing(self) -> AskError {
-        AskError::Unsupported { what: self.what().to_owned(), required: Box::new(self.required()) }
+        let what = self.what().to_owned();
+        let error = MissingRequiredClientCapability::new(self.required()).into();
+        AskError::Unsupported { what, error: Box::new(error) }
     }
 }
 

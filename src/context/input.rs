@@ -7,7 +7,7 @@ use super::ask::{limited, needed, not_answered};
 use super::{Ability, AskError, Caller, Context, Pause, Question, Questions};
 use crate::era::{Lower, inexpressible};
 use crate::json::Json;
-use crate::peer::Asked;
+use crate::peer::{Asked, ask};
 use crate::protocol::{
     CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ElicitUrlParams, InputRequest, Root,
 };
@@ -135,10 +135,11 @@ impl Context {
             asked.push((key, request));
         }
         if matches!(self.0.caller, Caller::Modern) {
-            return self.0.rounds.ask(asked).ok_or(AskError::InputRequired);
+            let asked = asked.into_iter().map(|(key, request)| (key, written(&request)));
+            return self.0.rounds.ask(asked.collect()).ok_or(AskError::InputRequired);
         }
         let requests: Vec<_> = asked.iter().map(|(_, request)| as_request(request)).collect();
-        let answers = outlet.ask(call, &requests, self.0.patience);
+        let answers = ask(&**outlet, call, &requests, self.0.patience);
         answers
             .into_iter()
             .zip(&asked)
@@ -172,13 +173,17 @@ impl Context {
     }
 }
 
+fn written<T: Serialize>(value: &T) -> Json {
+    Json::new(value).expect("wire types serialize")
+}
+
 /// The same as a Legacy request.
 fn as_request(request: &InputRequest) -> Asked {
     let params = match request {
-        InputRequest::Elicit(params) => serde_json::to_string(params),
-        InputRequest::CreateMessage(params) => serde_json::to_string(params),
-        InputRequest::ListRoots(params) => serde_json::to_string(params),
-        InputRequest::Unknown { params, .. } => serde_json::to_string(params),
+        InputRequest::Elicit(params) => written(params),
+        InputRequest::CreateMessage(params) => written(params),
+        InputRequest::ListRoots(params) => written(params),
+        InputRequest::Unknown { params, .. } => written(params),
     };
-    Asked { method: request.method().to_owned(), params: params.expect("wire types serialize") }
+    Asked { method: request.method().to_owned(), params }
 }

@@ -8,7 +8,6 @@
 use std::collections::BTreeMap;
 
 use crate::json::{Json, Members, Object};
-use crate::protocol::{InputRequest, InputRequests};
 use crate::sync::{Mutex, lock};
 
 /// The rounds of one call. Owner: its context. Bound: what its handler asks; what is kept of it is bounded by the server's
@@ -22,14 +21,15 @@ struct State {
     steps: Object,
     /// How often each key was used in this round.
     uses: BTreeMap<String, u32>,
-    /// Asked in this round, and not answered yet.
-    open: InputRequests,
+    /// Asked in this round, and not answered yet, in order. As text, so that a server whose tools never ask does not carry the
+    /// code for what can be asked.
+    open: Vec<(String, Json)>,
 }
 
 /// What a call has learned when it ends with a question.
 pub(crate) struct Pause {
-    /// The questions.
-    pub(crate) open: InputRequests,
+    /// The questions by key, as an `InputRequests` writes them.
+    pub(crate) open: Vec<(String, Json)>,
     /// What [`Rounds::resume`] takes.
     pub(crate) state: Json,
 }
@@ -54,7 +54,7 @@ impl Rounds {
     }
 
     /// The answers to `questions`, in their order, if all are there. If not, the missing ones are open from now on.
-    pub(crate) fn ask(&self, questions: Vec<(String, InputRequest)>) -> Option<Vec<Json>> {
+    pub(crate) fn ask(&self, questions: Vec<(String, Json)>) -> Option<Vec<Json>> {
         let mut state = lock(&self.0);
         let keyed: Vec<_> =
             questions.into_iter().map(|(key, request)| (state.unique(&key), request)).collect();
@@ -62,7 +62,7 @@ impl Rounds {
         if answers.is_none() {
             for (key, request) in keyed {
                 if state.answers.json(&key).is_none() {
-                    state.open.insert(key, request);
+                    state.open.push((key, request));
                 }
             }
         }
@@ -88,7 +88,7 @@ impl Rounds {
         if state.open.is_empty() {
             return None;
         }
-        let asked: Vec<_> = state.open.iter().map(|(key, _)| key).collect();
+        let asked: Vec<_> = state.open.iter().map(|(key, _)| key.as_str()).collect();
         let mut kept = Object::new();
         kept.insert("asked", &asked);
         kept.insert("answers", &state.answers);

@@ -1,17 +1,20 @@
 //! Asking the peer while one of its requests is served.
+//!
+//! A function on what every [`Outlet`] has, and not a method of it: programs that never ask do not link it.
 
 use std::time::{Duration, Instant};
 
-use super::{Call, NoResult, NotStarted, Patient, Shared, Waited, Waiting, serve, wait};
+use super::pending::NoSlot;
+use super::{Call, NoResult, NotSent, Outlet, Patient, Pending, Waited, Waiting, serve, wait};
 use crate::json::Json;
-use crate::jsonrpc::{ErrorObject, write_call, write_json};
+use crate::jsonrpc::{ErrorObject, RequestId, write_call, write_json};
 
 /// A question: a request to the peer.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) method: String,
     /// A JSON object.
-    pub(crate) params: String,
+    pub(crate) params: Json,
 }
 
 /// Why there is no answer.
@@ -31,42 +34,61 @@ pub(crate) enum NotAnswered {
     NoPeer,
 }
 
-impl Shared {
-    /// Asks all `questions` at once and waits for the answers. The reading role is not this thread's while it waits: a
-    /// call that was thought to be short has lent it.
-    pub(super) fn ask_peer(
-        &self,
-        call: &Call,
-        questions: &[Asked],
-        patience: Option<Duration>,
-    ) -> Vec<Result<Json, NotAnswered>> {
-        let start = Instant::now();
-        let open: Vec<_> = questions.iter().map(|question| self.start_asking(call, question)).collect();
-        open.into_iter()
-            .map(|waiting| waiting.and_then(|waiting| self.await_answer(call, &waiting, start, patience)))
-            .collect()
-    }
+/// Asks all `questions` at once for the sake of `call` and waits: for all answers, at most `patience`, or until `call` is
+/// cancelled. One outcome a question, in their order.
+///
+/// A thread that reads lends the reading role while it runs a call, so a stand-by reads the answers.
+pub(crate) fn ask(
+    outlet: &dyn Outlet,
+    call: &Call,
+    questions: &[Asked],
+    patience: Option<Duration>,
+) -> Vec<Result<Json, NotAnswered>> {
+    let Some(pending) = outlet.pending() else {
+        return questions.iter().map(|_| Err(NotAnswered::NoPeer)).collect();
+    };
+    let asking = Asking { outlet, pending, call, start: Instant::now(), patience };
+    let open: Vec<_> = questions.iter().map(|question| asking.begin(question)).collect();
+    open.into_iter().map(|waiting| waiting.and_then(|waiting| asking.finish(&waiting))).collect()
+}
 
-    fn start_asking(&self, call: &Call, question: &Asked) -> Result<Waiting, NotAnswered> {
-        if let Some(reason) = call.cancel.reason() {
+struct Asking<'a> {
+    outlet: &'a dyn Outlet,
+    pending: &'a Pending,
+    call: &'a Call,
+    start: Instant,
+    patience: Option<Duration>,
+}
+
+impl Asking<'_> {
+    fn begin(&self, question: &Asked) -> Result<Waiting, NotAnswered> {
+        if let Some(reason) = self.call.cancel.reason() {
             return Err(NotAnswered::Cancelled(reason.to_owned()));
         }
-        self.request(&question.method, false, |out, _| out.extend_from_slice(question.params.as_bytes()))
-            .map_err(|not_started| match not_started {
-                NotStarted::Busy(problem) => NotAnswered::Failed(problem),
-                NotStarted::Closed => NotAnswered::Closed,
-            })
+        let waiting = self.pending.register(false).map_err(|no_slot| match no_slot {
+            NoSlot::Full(limit) => {
+                NotAnswered::Failed(format!("{limit} questions wait for an answer already"))
+            }
+            NoSlot::Closed => NotAnswered::Closed,
+        })?;
+        let id = RequestId::Number(waiting.id);
+        let sent = self.send(Some(&id), &question.method, question.params.as_str());
+        sent.map_err(|not_sent| {
+            self.pending.forget(waiting.id);
+            match not_sent {
+                NotSent::Full(limit) => {
+                    NotAnswered::Failed(format!("{limit} bytes wait for a client that does not read"))
+                }
+                NotSent::Closed(_) => NotAnswered::Closed,
+            }
+        })?;
+        Ok(waiting)
     }
 
-    fn await_answer(
-        &self,
-        call: &Call,
-        waiting: &Waiting,
-        start: Instant,
-        patience: Option<Duration>,
-    ) -> Result<Json, NotAnswered> {
-        let patient = Patient { each: patience, total: None, resets: false };
-        match wait(waiting, start, patient, Some(&call.cancel), None, &|| self.look_after()) {
+    fn finish(&self, waiting: &Waiting) -> Result<Json, NotAnswered> {
+        let patient = Patient { each: self.patience, total: None, resets: false };
+        let look = || self.outlet.look_after();
+        match wait(waiting, self.start, patient, Some(&self.call.cancel), None, &look) {
             Waited::Answer(answer) => {
                 self.pending.give_back(waiting);
                 answer.map_err(|none| match none {
@@ -75,11 +97,11 @@ impl Shared {
                 })
             }
             Waited::TimedOut(after) => {
-                self.give_up(waiting, "timeout");
+                self.withdraw(waiting, "timeout");
                 Err(NotAnswered::TimedOut(after))
             }
             Waited::Cancelled(reason) => {
-                self.give_up(waiting, &reason);
+                self.withdraw(waiting, &reason);
                 Err(NotAnswered::Cancelled(reason))
             }
             Waited::Closed => Err(NotAnswered::Closed),
@@ -87,7 +109,7 @@ impl Shared {
     }
 
     /// spec: 2025-11-25 basic/utilities/cancellation (either side may give up a request of its own)
-    fn give_up(&self, waiting: &Waiting, reason: &str) {
+    fn withdraw(&self, waiting: &Waiting, reason: &str) {
         if !self.pending.forget(waiting.id) {
             return;
         }
@@ -95,12 +117,16 @@ impl Shared {
         write_json(&mut params, reason);
         params.push(b'}');
         let params = String::from_utf8_lossy(&params);
-        let sent = serve::with_buffer(|frame| {
-            write_call(frame, None, "notifications/cancelled", Some(&params));
+        if let Err(e) = self.send(None, "notifications/cancelled", &params) {
+            log::debug!("the cancellation of {} was not sent: {e:?}", waiting.id);
+        }
+    }
+
+    fn send(&self, id: Option<&RequestId>, method: &str, params: &str) -> Result<(), NotSent> {
+        serve::with_buffer(|frame| {
+            write_call(frame, id, method, Some(params));
             frame.push(b'\n');
-            self.outbox.push(frame)
-        });
-        self.sent(sent);
-        self.outbox.nudge();
+            self.outlet.send(self.call, frame)
+        })
     }
 }

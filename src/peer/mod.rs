@@ -32,17 +32,15 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use serde_json::value::RawValue;
 
-pub(crate) use ask::{Asked, NotAnswered};
+pub(crate) use ask::{Asked, NotAnswered, ask};
 pub(crate) use call::Call;
 use call::InFlight;
 pub(crate) use outbox::{NotSent, Outbox, Writing};
 use pending::NoSlot;
-use pending::Pending;
-pub(crate) use pending::{NoResult, Waiting};
+pub(crate) use pending::{NoResult, Pending, Waiting};
 use reader::Reading;
 pub(crate) use wait::{Patient, Waited, wait};
 
-use crate::json::Json;
 use crate::jsonrpc::{BadFrame, ErrorObject, RequestId, write_call};
 use crate::sync::{Deadline, Mutex, ThreadPool, lock};
 use crate::transport::{Connection, EndStep, Ending, Link, Patience};
@@ -109,14 +107,14 @@ pub(crate) trait Outlet: Send + Sync {
     /// waits for the peer, except to write where nobody else does.
     fn notify(&self, call: &Call, method: &str, params: &str, is_due: &dyn Fn() -> bool) -> bool;
 
-    /// Asks the peer for the sake of `call` and waits: for all answers, at most `patience`, or until `call` is cancelled.
-    /// One outcome a question, in their order.
-    fn ask(
-        &self,
-        call: &Call,
-        questions: &[Asked],
-        patience: Option<Duration>,
-    ) -> Vec<Result<Json, NotAnswered>>;
+    /// Who waits for answers of the peer; `None` if it cannot be asked. See [`ask`](ask::ask).
+    fn pending(&self) -> Option<&Pending>;
+
+    /// Sends a frame to the peer for the sake of `call`.
+    fn send(&self, call: &Call, frame: &[u8]) -> Result<(), NotSent>;
+
+    /// Ends the connection if the peer is gone.
+    fn look_after(&self);
 
     /// Answers a call that was left [open](Served::Open). Nothing happens if it has ended. Never waits for the peer.
     fn answer(&self, call: &Arc<Call>, result: &str);
@@ -255,7 +253,29 @@ impl Peer {
         wants_progress: bool,
         write_params: impl FnOnce(&mut Vec<u8>, i64),
     ) -> Result<Waiting, NotStarted> {
-        self.0.request(method, wants_progress, write_params)
+        let waiting = self.0.pending.register(wants_progress).map_err(|no_slot| match no_slot {
+            NoSlot::Full(limit) => NotStarted::Busy(format!("{limit} requests wait for an answer already")),
+            NoSlot::Closed => NotStarted::Closed,
+        })?;
+        let sent = serve::with_buffer(|frame| {
+            write_call(frame, Some(&RequestId::Number(waiting.id)), method, Some(""));
+            frame.pop();
+            write_params(frame, waiting.id);
+            frame.extend_from_slice(b"}\n");
+            self.0.outbox.send(frame)
+        });
+        match sent {
+            Ok(()) => Ok(waiting),
+            Err(not_sent) => {
+                self.0.pending.forget(waiting.id);
+                Err(match not_sent {
+                    NotSent::Full(limit) => {
+                        NotStarted::Busy(format!("{limit} bytes wait for a peer that does not read"))
+                    }
+                    NotSent::Closed(_) => NotStarted::Closed,
+                })
+            }
+        }
     }
 
     /// The answer of `waiting` has been received.
@@ -369,38 +389,6 @@ pub(crate) enum NotStarted {
 }
 
 impl Shared {
-    /// Sends a request; `write_params` is given its id and appends the parameters' JSON to the frame.
-    fn request(
-        &self,
-        method: &str,
-        wants_progress: bool,
-        write_params: impl FnOnce(&mut Vec<u8>, i64),
-    ) -> Result<Waiting, NotStarted> {
-        let waiting = self.pending.register(wants_progress).map_err(|no_slot| match no_slot {
-            NoSlot::Full(limit) => NotStarted::Busy(format!("{limit} requests wait for an answer already")),
-            NoSlot::Closed => NotStarted::Closed,
-        })?;
-        let sent = serve::with_buffer(|frame| {
-            write_call(frame, Some(&RequestId::Number(waiting.id)), method, Some(""));
-            frame.pop();
-            write_params(frame, waiting.id);
-            frame.extend_from_slice(b"}\n");
-            self.outbox.send(frame)
-        });
-        match sent {
-            Ok(()) => Ok(waiting),
-            Err(not_sent) => {
-                self.pending.forget(waiting.id);
-                Err(match not_sent {
-                    NotSent::Full(limit) => {
-                        NotStarted::Busy(format!("{limit} bytes wait for a peer that does not read"))
-                    }
-                    NotSent::Closed(_) => NotStarted::Closed,
-                })
-            }
-        }
-    }
-
     /// Ends the connection if the peer's process has ended and yet its output has not: something that it started holds the
     /// pipe open, and would keep every caller until its timeout.
     fn look_after(&self) {

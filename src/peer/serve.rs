@@ -3,9 +3,8 @@
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::{Asked, Call, Ground, NotAnswered, NotSent, Outlet, Request, Served, Serving, Shared};
+use super::{Call, Ground, NotSent, Outlet, Pending, Request, Served, Serving, Shared};
 use crate::json::Json;
 use crate::jsonrpc::{ErrorObject, Incoming, RequestId, begin_result, write_call, write_error};
 
@@ -162,13 +161,16 @@ impl Outlet for Shared {
         matches!(pushed, Some(Some(Ok(()))))
     }
 
-    fn ask(
-        &self,
-        call: &Call,
-        questions: &[Asked],
-        patience: Option<Duration>,
-    ) -> Vec<Result<Json, NotAnswered>> {
-        self.ask_peer(call, questions, patience)
+    fn pending(&self) -> Option<&Pending> {
+        Some(&self.pending)
+    }
+
+    fn send(&self, _call: &Call, frame: &[u8]) -> Result<(), NotSent> {
+        self.outbox.send(frame)
+    }
+
+    fn look_after(&self) {
+        Self::look_after(self);
     }
 
     fn answer(&self, call: &Arc<Call>, result: &str) {

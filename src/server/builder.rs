@@ -5,6 +5,8 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::connection::Connection;
 use super::feature::Feature;
 use super::pace::Paces;
@@ -12,6 +14,7 @@ use super::state::StateStore;
 use super::{Inner, Server};
 use crate::era::{Offered, Stamp};
 use crate::error::Result;
+use crate::json::{Json, Object};
 use crate::peer::Limits;
 use crate::protocol::{CacheScope, Implementation, ProtocolVersion};
 use crate::sync::{CancelToken, Mutex};
@@ -272,6 +275,18 @@ impl ServerBuilder {
             servings: AtomicUsize::new(0),
             cleanup: Mutex::new(self.cleanup),
         })))
+    }
+}
+
+/// Settings of an extension, an object: `()` stands for none.
+fn settings_of<T: Serialize>(settings: &T) -> Json {
+    match Json::new(settings) {
+        Ok(json) if json.as_str() != "null" => json,
+        Ok(_) => Json::empty_object(),
+        Err(e) => {
+            log::warn!("settings that cannot be JSON are left out: {e}");
+            Json::empty_object()
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! [`Connection`]: what a server knows of one connection, which is what a Legacy handshake settled.
 
 use std::sync::{Arc, PoisonError, RwLock, Weak};
-use std::time::Duration;
 
 use serde_json::value::RawValue;
 
@@ -9,7 +8,7 @@ use super::Inner;
 use crate::context::LegacyClient;
 use crate::json::{Json, Members};
 use crate::jsonrpc::{BadFrame, ErrorObject, Message, Response};
-use crate::peer::{Asked, Call, Ground, NotAnswered, Outlet, Peer, Request, Role, Served, Serving};
+use crate::peer::{Call, Ground, NotSent, Outlet, Peer, Pending, Request, Role, Served, Serving};
 use crate::protocol::{ProtocolVersion, meta};
 use crate::tool::ChangeListener;
 
@@ -104,14 +103,15 @@ impl Outlet for Nowhere {
         false
     }
 
-    fn ask(
-        &self,
-        _call: &Call,
-        questions: &[Asked],
-        _patience: Option<Duration>,
-    ) -> Vec<Result<Json, NotAnswered>> {
-        questions.iter().map(|_| Err(NotAnswered::NoPeer)).collect()
+    fn pending(&self) -> Option<&Pending> {
+        None
     }
+
+    fn send(&self, _call: &Call, _frame: &[u8]) -> Result<(), NotSent> {
+        Err(NotSent::Closed("there is no outlet".to_owned()))
+    }
+
+    fn look_after(&self) {}
 
     fn answer(&self, call: &Arc<Call>, _result: &str) {
         log::debug!("no answer to {}: there is no outlet", call.id);

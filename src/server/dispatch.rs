@@ -5,6 +5,7 @@ use super::asked::Asked;
 use super::connection::Connection;
 use crate::context::LegacyClient;
 use crate::era::{negotiate, unsupported_version};
+use crate::json::Object;
 use crate::jsonrpc::ErrorObject;
 use crate::method::Method;
 use crate::peer::{Served, Serving};
@@ -107,6 +108,9 @@ impl Inner {
         // A Modern client hears of changes by subscriptions, which this server does not offer.
         let mut capabilities =
             ServerCapabilities::default().with_tools(ToolsCapability::new(version.is_legacy()));
+        let declared = |object: &Object| Some(object.clone()).filter(|object| !object.is_empty());
+        capabilities.extensions = declared(&self.config.extensions);
+        capabilities.experimental = declared(&self.config.experimental);
         for feature in &self.config.features {
             feature.declare(&mut capabilities, version);
         }

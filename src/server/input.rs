@@ -4,17 +4,17 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 
 use super::Inner;
 use super::asked::{Asked, bad_params};
 use super::state::{MemoryStates, StateStore};
 use crate::context::{AskError, Context, Rounds};
 use crate::era::Lower;
-use crate::json::{FromJson, JsonError, Members, write_members};
+use crate::json::{FromJson, Json, JsonError, Members, Object, write_members};
 use crate::jsonrpc::ErrorObject;
 use crate::method::Method;
-use crate::protocol::{InputRequiredResult, MissingRequiredClientCapability, UrlElicitationRequired};
 use crate::tool::ToolError;
 
 /// Members that say which round of a call this is; in all others the rounds are alike.
@@ -55,7 +55,10 @@ impl Asked<'_> {
         let state = pause.state.as_str().as_bytes().to_vec();
         let kept = self.server.states().keep(&self.binding(), state, config.input_time);
         Some(kept.map_err(ErrorObject::internal).and_then(|state| {
-            let result = InputRequiredResult::new(pause.open).with_request_state(state);
+            let mut result = Object::new();
+            result.insert("resultType", "input_required");
+            result.insert("inputRequests", &InOrder(pause.open));
+            result.insert("requestState", &state);
             self.write_lowered(out, &result)
         }))
     }
@@ -88,25 +91,30 @@ impl Asked<'_> {
     /// What a handler's failure is apart from its text: a question that is open now, or an error that tells the client what
     /// it lacks.
     pub(super) fn examine(&self, error: ToolError, cx: &Context) -> ToolError {
-        let required = match error.protocol_error() {
-            Some(error) if self.is_modern() => UrlElicitationRequired::of(error),
-            _ => None,
-        };
-        // Revision 2026-07-28 asks for it as for any other input.
-        let error = match required.map(|required| cx.require(required.elicitations)) {
-            Some(Err(lacking)) => lacking.into(),
-            _ => error,
-        };
+        // Revision 2026-07-28 asks for what in 2025-11-25 is an error.
+        let error = if self.is_modern() { error.as_question(cx) } else { error };
         match error.ask_error() {
-            Some(AskError::Unsupported { required, .. })
+            // spec: 2026-07-28 basic/index#error-codes (-32021 with the capabilities)
+            Some(AskError::Unsupported { error, .. })
                 if self.is_modern() || self.method != Method::ToolsCall =>
             {
-                // spec: 2026-07-28 basic/index#error-codes (-32021 with the capabilities)
-                let missing = MissingRequiredClientCapability::new((**required).clone());
-                ToolError::protocol(missing.into())
+                ToolError::protocol((**error).clone())
             }
             _ => error,
         }
+    }
+}
+
+/// Members in their own order.
+struct InOrder(Vec<(String, Json)>);
+
+impl Serialize for InOrder {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, value) in &self.0 {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::context::AskError;
+use crate::context::{AskError, Context};
 use crate::jsonrpc::{ErrorCode, ErrorObject};
 use crate::protocol::{CallToolResult, ElicitUrlParams, UrlElicitationRequired};
 
@@ -38,7 +38,12 @@ enum Kind {
     Lifted(Box<dyn Error + Send + Sync>),
     Result(Box<CallToolResult>),
     Protocol(Box<ErrorObject>),
+    /// For clients of one revision an error, for later ones a question.
+    Question(Box<ErrorObject>, Box<Ask>),
 }
+
+/// Puts a question. A closure, so that only programs that use it carry the code.
+type Ask = dyn FnOnce(&Context) -> Result<(), AskError> + Send + Sync;
 
 impl ToolError {
     /// A failed result with this text.
@@ -76,7 +81,7 @@ impl ToolError {
     #[must_use]
     pub fn protocol_error(&self) -> Option<&ErrorObject> {
         match &self.0 {
-            Kind::Protocol(error) => Some(error),
+            Kind::Protocol(error) | Kind::Question(error, _) => Some(error),
             _ => None,
         }
     }
@@ -107,7 +112,21 @@ impl ToolError {
     /// the error -32042, a Modern one a question, others the error as it is.
     #[must_use]
     pub fn url_elicitation_required(elicitations: Vec<ElicitUrlParams>) -> Self {
-        Self::protocol(UrlElicitationRequired::new(elicitations).into())
+        let error = UrlElicitationRequired::new(elicitations.clone()).into();
+        let ask = move |cx: &Context| cx.require(elicitations);
+        Self(Kind::Question(Box::new(error), Box::new(ask)))
+    }
+
+    /// Puts the question to the client of `cx` that this error stands for, if it does. What is left is the reason why that
+    /// cannot be done.
+    pub(crate) fn as_question(self, cx: &Context) -> Self {
+        match self.0 {
+            Kind::Question(error, ask) => match ask(cx) {
+                Ok(()) => Self(Kind::Protocol(error)),
+                Err(error) => error.into(),
+            },
+            _ => self,
+        }
     }
 
     /// What to answer the call with: a result with `is_error`, or an error of the protocol.
@@ -116,7 +135,7 @@ impl ToolError {
     /// When it is an error of the protocol.
     pub fn into_result(self) -> Result<CallToolResult, ErrorObject> {
         match self.0 {
-            Kind::Protocol(error) => Err(*error),
+            Kind::Protocol(error) | Kind::Question(error, _) => Err(*error),
             Kind::Result(result) => Ok(*result),
             _ => Ok(CallToolResult::error(self.to_string())),
         }
@@ -125,7 +144,7 @@ impl ToolError {
     /// What to answer a request with that is no tool call, and so has no failed result.
     pub(crate) fn into_error(self) -> ErrorObject {
         match self.0 {
-            Kind::Protocol(error) => *error,
+            Kind::Protocol(error) | Kind::Question(error, _) => *error,
             _ => ErrorObject::internal(self.to_string()),
         }
     }
@@ -154,7 +173,7 @@ impl fmt::Display for ToolError {
             Kind::Arguments(problem) => write!(f, "bad arguments: {problem}"),
             Kind::Lifted(error) => f.write_str(&with_causes(&**error)),
             Kind::Result(result) => f.write_str(&result.text_content()),
-            Kind::Protocol(error) => error.fmt(f),
+            Kind::Protocol(error) | Kind::Question(error, _) => error.fmt(f),
         }
     }
 }
