@@ -297,7 +297,7 @@ impl ClientBuilder {
     ///     if request.max_tokens > 4_000 {
     ///         return Err(ErrorObject::new(-1, "too long"));
     ///     }
-    ///     Ok(CreateMessageResult::new("some-model", "what the model said"))
+    ///     Ok(CreateMessageResult::text("some-model", "what the model said"))
     /// });
     /// # let _ = builder;
     /// ```
