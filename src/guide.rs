@@ -32,7 +32,7 @@
 //! |---|---|---|
 //! | the handler runs on | a thread of the client's pool, several at once | the thread that waits for the call, one after another |
 //! | its cancel token fires when | the server withdraws the question | the call is given up |
-//! | the user's time | has no limit here; the server has its own patience | counts for the call's total, not for its timeout |
+//! | the user's time | counts for the total of open calls, not for their timeout; the server has its own patience | counts for the call's total, not for its timeout |
 //! | a handler's error goes to | the server | the caller |
 //!
 //! # Threads
