@@ -107,6 +107,13 @@ pub(crate) trait Outlet: Send + Sync {
     /// waits for the peer, except to write where nobody else does.
     fn notify(&self, call: &Call, method: &str, params: &str, is_due: &dyn Fn() -> bool) -> bool;
 
+    /// Sends a notification, while `call` is open if it belongs to one. Never waits for the peer: it is written by another
+    /// thread.
+    ///
+    /// # Errors
+    /// When the peer does not read, so that there is no room; when `call` or the connection has ended.
+    fn post(&self, call: Option<&Call>, method: &str, params: Option<&str>) -> Result<(), NotSent>;
+
     /// Who waits for answers of the peer; `None` if it cannot be asked. See [`ask`](ask::ask).
     fn pending(&self) -> Option<&Pending>;
 
@@ -295,17 +302,6 @@ impl Peer {
             frame.push(b'\n');
             self.0.outbox.send(frame)
         })
-    }
-
-    /// Sends a notification as far as that goes without waiting; it may be dropped. For progress and change notices.
-    pub(crate) fn try_notify(&self, method: &str, params: Option<&str>) -> Result<(), NotSent> {
-        let pushed = serve::with_buffer(|frame| {
-            write_call(frame, None, method, params);
-            frame.push(b'\n');
-            self.0.outbox.push(frame)
-        });
-        self.0.outbox.nudge();
-        pushed
     }
 
     /// Becomes ready (disconnected) when reading has ended.
