@@ -16,6 +16,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+pub(crate) use ask::needed;
 pub use ask::{Ability, AskError, Question, Questions};
 pub use logging::Entered;
 pub(crate) use logging::{LogThreshold, log_params};
