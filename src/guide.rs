@@ -54,7 +54,9 @@
 //! | progress reports that wait for one caller | 64 | | dropped, with a debug line |
 //! | notifications that wait for callbacks | 256 | | dropped, with a warning; "the tools changed" is never lost |
 //! | tools on a page of `tools/list`, server | 250 | [`page_size`](crate::server::ServerBuilder::page_size) | a further page |
-//! | pages and tools of one listing, client | 1,000 and 100,000 | | [`Error::Protocol`](crate::Error::Protocol) |
+//! | pages and items of a whole list, client | 1,000 and 100,000 | | [`Error::Protocol`](crate::Error::Protocol) |
+//! | pages of an iterator of pages, client | 100,000 | | [`Error::Protocol`](crate::Error::Protocol) |
+//! | a trace context, each part of it | 8 KiB | | [`Error::InvalidUse`](crate::Error::InvalidUse) |
 //! | the name of a tool | 128 characters | | refused when it is registered |
 //! | stderr of a child, kept for errors | the last 16 KiB | [`Stderr`](crate::transport::Stderr) | the older part is forgotten |
 //! | a line of stderr given to a callback | 16 KiB | | comes in pieces |
@@ -69,6 +71,7 @@
 //! | the answer to `server/discover` | 5 s | [`Timeouts::with_probe`](crate::client::Timeouts::with_probe) |
 //! | a call, from the moment it is made, writing included | 60 s | [`Timeouts::with_call`](crate::client::Timeouts::with_call), or for one call [`CallOptions`](crate::client::CallOptions) |
 //! | a call whose timeout starts anew with progress, in all | 1 h | [`Timeouts::with_call_total`](crate::client::Timeouts::with_call_total) |
+//! | telling a log level to a server that was started again | 5 s | |
 //! | closing: frames are written; the server exits by itself; it exits after SIGTERM; own threads end | 1 s; 2 s; 2 s; 500 ms | [`Patience`](crate::transport::Patience) |
 //! | a server's accepted requests, after the end of its input | 5 s | [`grace`](crate::server::ServerBuilder::grace) |
 //!

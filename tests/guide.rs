@@ -17,10 +17,12 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ("notifications that wait for callbacks", "client/notices.rs", &["QUEUE: usize = "]),
     ("tools on a page of `tools/list`, server", "server/builder.rs", &["page_size: "]),
     (
-        "pages and tools of one listing, client",
-        "client/tools.rs",
-        &["MAX_PAGES: usize = ", "MAX_TOOLS: usize = "],
+        "pages and items of a whole list, client",
+        "client/lists.rs",
+        &["MAX_PAGES: usize = ", "MAX_ITEMS: usize = "],
     ),
+    ("pages of an iterator of pages, client", "client/lists.rs", &["MAX_ITERATED: usize = "]),
+    ("a trace context, each part of it", "client/trace.rs", &["MAX_BYTES: usize = "]),
     ("the name of a tool", "tool/lint.rs", &["length > "]),
     ("stderr of a child, kept for errors", "transport/stderr.rs", &["TAIL_BYTES: usize = "]),
     ("a line of stderr given to a callback", "transport/stderr.rs", &["LINE_BYTES: usize = "]),
@@ -36,6 +38,11 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ("the answer to `server/discover`", "client/builder.rs", &["probe: "]),
     ("a call, from the moment it is made, writing included", "client/builder.rs", &["call: Some("]),
     ("a call whose timeout starts anew with progress, in all", "client/builder.rs", &["call_total: Some("]),
+    (
+        "telling a log level to a server that was started again",
+        "client/log_level.rs",
+        &["RETOLD: Duration = "],
+    ),
     (
         "closing: frames are written; the server exits by itself; it exits after SIGTERM; own threads end",
         "transport/mod.rs",

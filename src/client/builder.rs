@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::notices::Notices;
 use super::session::Session;
+use super::trace::TraceContext;
 use super::{Client, ClientHandle};
 use crate::era::RequestStamp;
 use crate::error::Result;
@@ -111,7 +112,10 @@ pub struct ClientBuilder {
     pub(super) tap: Option<Arc<dyn Tap>>,
     pub(super) notices: Notices,
     pub(super) patience: Patience,
+    pub(super) trace: Option<Arc<CurrentTrace>>,
 }
+
+type CurrentTrace = dyn Fn(&str) -> Option<TraceContext> + Send + Sync;
 
 impl Default for ClientBuilder {
     fn default() -> Self {
@@ -130,6 +134,7 @@ impl Default for ClientBuilder {
             tap: None,
             notices: Notices::default(),
             patience: Patience::default(),
+            trace: None,
         }
     }
 }

@@ -8,12 +8,14 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::session::{Session, Settled};
+use super::trace::TraceContext;
 use crate::era::read_call_result;
 use crate::error::{Error, Phase, Result};
 use crate::json::{FromJson, Json, Object};
 use crate::jsonrpc::write_json;
 use crate::method::Method;
 use crate::peer::{NoResult, NotStarted, Patient, Waited, Waiting, wait};
+use crate::protocol::LogLevel;
 use crate::protocol::lifecycle::ResultType;
 use crate::protocol::notice::{CancelledParams, ProgressParams};
 use crate::protocol::tool::CallToolResult;
@@ -41,7 +43,9 @@ pub struct CallOptions {
     resets: Option<bool>,
     cancel: Option<CancelToken>,
     on_progress: Option<OnProgress>,
-    meta: Object,
+    pub(super) meta: Object,
+    pub(super) log_level: Option<LogLevel>,
+    pub(super) trace: Option<TraceContext>,
 }
 
 impl CallOptions {
@@ -178,6 +182,7 @@ impl Open {
         let wants_progress = options.on_progress.is_some()
             || options.resets.unwrap_or(session.config.timeouts.reset_on_progress);
         let method = method.into();
+        let fields = options.fields(session, &settled, &method);
         let sent = settled.peer.request(&method, wants_progress, |out, id| {
             out.push(b'{');
             let before = out.len();
@@ -185,7 +190,7 @@ impl Open {
             if out.len() > before {
                 out.push(b',');
             }
-            if !settled.stamp.write(out, wants_progress.then_some(id), &options.meta) && out.len() > before {
+            if !settled.stamp.write(out, wants_progress.then_some(id), &fields) && out.len() > before {
                 out.pop();
             }
             out.push(b'}');

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use super::builder::ClientBuilder;
 use super::handshake;
+use super::lists::without_unsafe;
+use super::log_level::Level;
 use super::role::ClientRole;
 use super::state::{Found, Line, State, Turn};
 use crate::era::{Offered, RequestStamp};
@@ -41,7 +43,10 @@ pub(super) struct Settled {
 }
 
 impl Settled {
-    pub(super) fn new(identity: ServerIdentity, peer: Peer, config: &ClientBuilder) -> Self {
+    pub(super) fn new(mut identity: ServerIdentity, peer: Peer, config: &ClientBuilder) -> Self {
+        if let Some(info) = &mut identity.info {
+            without_unsafe(&mut info.icons);
+        }
         let stamp = config.stamp(&identity.version);
         Self { identity: Arc::new(identity), peer, stamp }
     }
@@ -66,6 +71,7 @@ pub(super) struct Session {
     pub(super) config: ClientBuilder,
     pub(super) offered: Offered,
     role: Arc<ClientRole>,
+    pub(super) level: Arc<Level>,
     state: Mutex<State>,
     /// Bound: [`LISTENERS`]. End of each: its owner's.
     listeners: Mutex<Vec<Weak<dyn SettledAgain>>>,
@@ -77,13 +83,15 @@ impl Session {
         let again = transport.again();
         let session = Arc::new_cyclic(|session: &Weak<Self>| Self {
             role: Arc::new(ClientRole::new(config.notices.clone(), session.clone())),
+            level: Arc::new(Level::new(session.clone())),
             config,
             offered,
             state: State::new(),
             listeners: Mutex::default(),
         });
-        let role = Arc::downgrade(&session.role);
+        let (role, level) = (Arc::downgrade(&session.role), Arc::downgrade(&session.level));
         session.on_settled_again(role)?;
+        session.on_settled_again(level)?;
         let peer = session.start(transport)?;
         *lock(&session.state) = State::Opened(Line::new(peer, again));
         Ok(session)

@@ -1,0 +1,83 @@
+//! Requests of the protocol itself: sent only to a server that declares what they need, and answered with a whole
+//! result. What a user sends by hand does not pass here.
+
+use std::sync::Arc;
+
+use super::call::{CallOptions, must_be_complete, request};
+use super::session::{Session, Settled};
+use crate::error::{Error, Result};
+use crate::json::{FromJson, Json, Members};
+use crate::method::Method;
+use crate::protocol::{ProtocolVersion, ServerCapabilities};
+
+/// Sends a request on the connection for which this was settled, and waits for its whole result. The one place where
+/// a result that asks for input would be answered.
+///
+/// # Errors
+/// As any call; [`Error::Unsupported`] without sending anything if the server does not declare it.
+pub(super) fn ask(
+    session: &Arc<Session>,
+    settled: &Arc<Settled>,
+    method: Method,
+    params: &[(&str, Json)],
+    options: &CallOptions,
+) -> Result<Arc<Json>> {
+    must_offer(settled, method)?;
+    let result = request(session, Arc::clone(settled), method.name(), params, options)?;
+    let kind = Members::of(result.as_raw()).ok().and_then(|mut members| members.lenient("resultType"));
+    must_be_complete(kind.as_ref())?;
+    Ok(Arc::new(result))
+}
+
+/// Reads the result of `method`.
+pub(super) fn read<T: FromJson>(method: Method, result: &Json) -> Result<T> {
+    T::from_json(result.as_raw()).map_err(|e| Error::Protocol(format!("the result of {method}: {e}")))
+}
+
+/// Whether the server has `method`, by its revision and by what it declares.
+///
+/// # Errors
+/// [`Error::Unsupported`], which names the capability and the revision.
+pub(super) fn must_offer(settled: &Settled, method: Method) -> Result<()> {
+    let version = &settled.identity.version;
+    if !method.is_in(version) {
+        return Err(Error::Unsupported(format!("revision {version}, which is spoken here, has no {method}")));
+    }
+    let is_needed = match method {
+        // A server without tools is rare, and one that forgets to declare them is not: it is asked.
+        Method::ToolsList | Method::ToolsCall => false,
+        // spec: 2025-03-26 changelog (the capability is new in that revision, the method is not)
+        Method::CompletionComplete => *version > ProtocolVersion::V2024_11_05,
+        _ => true,
+    };
+    method
+        .capability()
+        .filter(|_| is_needed)
+        .map_or(Ok(()), |name| must_declare(settled, name, method.name()))
+}
+
+/// Whether the server declares the capability that `purpose` needs.
+pub(super) fn must_declare(settled: &Settled, capability: &str, purpose: &str) -> Result<()> {
+    if declares(&settled.identity.capabilities, capability) {
+        return Ok(());
+    }
+    let version = &settled.identity.version;
+    Err(Error::Unsupported(format!(
+        "{purpose} needs the capability {capability}, which the server does not declare in revision {version}"
+    )))
+}
+
+/// Whether a capability is declared, by the name that the method table has for it.
+fn declares(capabilities: &ServerCapabilities, capability: &str) -> bool {
+    let resources = capabilities.resources.as_ref();
+    match capability {
+        "tools" => capabilities.tools.is_some(),
+        "prompts" => capabilities.prompts.is_some(),
+        "resources" => resources.is_some(),
+        "resources.subscribe" => resources.is_some_and(|resources| resources.subscribe == Some(true)),
+        "completions" => capabilities.completions.is_some(),
+        "logging" => capabilities.logging.is_some(),
+        // Of the others no typed call is made.
+        _ => false,
+    }
+}
