@@ -238,15 +238,15 @@ impl fmt::Display for Failure {
     }
 }
 
-/// `1.5 s`, `30 s`, `250 ms`.
-struct Seconds(Duration);
+/// `1.5 s`, `30 s`, `250 ms`. In whole numbers, as std's code for printing others is 12 kB.
+pub(crate) struct Seconds(pub(crate) Duration);
 
 impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.0.as_secs(), self.0.subsec_millis()) {
             (0, millis) => write!(f, "{millis} ms"),
             (seconds, 0) => write!(f, "{seconds} s"),
-            _ => write!(f, "{:.1} s", self.0.as_secs_f64()),
+            (seconds, millis) => write!(f, "{seconds}.{} s", millis / 100),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::error::Seconds;
 use crate::json::{FromJson, Json, JsonError, Object};
 use crate::jsonrpc::ErrorObject;
 use crate::peer::NotAnswered;
@@ -48,7 +49,7 @@ pub enum AskError {
     },
 
     /// No answer in time.
-    #[error("the client did not answer within {} s", .0.as_secs_f64())]
+    #[error("the client did not answer within {}", Seconds(*.0))]
     TimedOut(Duration),
 
     /// The call was cancelled meanwhile.

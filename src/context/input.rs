@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::ask::{limited, needed, not_answered};
-use super::{Ability, AskError, Caller, Context, Pause, Question, Questions};
+use super::{Ability, AskError, Caller, Context, Pause, Question, Questions, StateError};
 use crate::era::{Lower, inexpressible};
 use crate::json::Json;
 use crate::peer::{Asked, ask};
@@ -167,9 +167,9 @@ impl Context {
         }
     }
 
-    /// What is open when the handler has returned.
-    pub(crate) fn pause(&self) -> Option<Pause> {
-        self.0.rounds.pause()
+    /// Ends the round when the handler has returned, if it asked something that has no answer.
+    pub(crate) fn pause(&self, binding: impl FnOnce() -> Vec<u8>) -> Option<Result<Pause, StateError>> {
+        self.0.rounds.pause(binding)
     }
 }
 

@@ -9,16 +9,19 @@ mod ask;
 mod input;
 mod progress;
 mod rounds;
+mod state;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 pub use ask::{Ability, AskError, Question, Questions};
-pub(crate) use rounds::{Pause, Rounds};
+pub(crate) use rounds::{Pause, Resumed, Rounds};
+pub(crate) use state::States;
+pub use state::{MemoryStates, StateError, StateStore};
 
 use crate::era::{KeptMeta, Lower, RequestMeta};
-use crate::json::Object;
+use crate::json::{FromJson, Json, Object};
 use crate::jsonrpc::RequestId;
 use crate::peer::{Call, Outlet};
 use crate::protocol::notice::ProgressParams;
@@ -62,8 +65,10 @@ pub(crate) enum Caller {
 #[derive(Debug)]
 pub(crate) struct LegacyClient {
     pub(crate) version: ProtocolVersion,
-    pub(crate) capabilities: ClientCapabilities,
-    pub(crate) info: Option<Implementation>,
+    /// As it was written: most handlers never ask.
+    pub(crate) capabilities: Option<Json>,
+    /// Likewise.
+    pub(crate) info: Option<Json>,
 }
 
 impl Context {
@@ -185,7 +190,7 @@ impl Context {
     pub fn client_info(&self) -> Option<Implementation> {
         match &self.0.caller {
             Caller::Local => None,
-            Caller::Legacy(client) => client.info.clone(),
+            Caller::Legacy(client) => read(client.info.as_ref()),
             Caller::Modern => self.0.meta.client_info(),
         }
     }
@@ -195,7 +200,7 @@ impl Context {
     pub fn client_capabilities(&self) -> ClientCapabilities {
         match &self.0.caller {
             Caller::Local => ClientCapabilities::default(),
-            Caller::Legacy(client) => client.capabilities.clone(),
+            Caller::Legacy(client) => read(client.capabilities.as_ref()).unwrap_or_default(),
             Caller::Modern => self.0.meta.capabilities(),
         }
     }
@@ -211,6 +216,12 @@ impl Context {
     pub fn request_id(&self) -> Option<&RequestId> {
         self.0.served.as_ref().map(|(_, call)| &call.id)
     }
+}
+
+/// What a client says of itself is never an error.
+fn read<T: FromJson>(json: Option<&Json>) -> Option<T> {
+    let json = json?;
+    T::from_json(json.as_raw()).map_err(|e| log::debug!("ignored what a client says of itself: {e}")).ok()
 }
 
 impl Default for Context {

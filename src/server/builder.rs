@@ -10,8 +10,8 @@ use serde::Serialize;
 use super::connection::Connection;
 use super::feature::Feature;
 use super::pace::Paces;
-use super::state::StateStore;
 use super::{Inner, Server};
+use crate::context::{StateStore, States};
 use crate::era::{Offered, Stamp};
 use crate::error::Result;
 use crate::json::{Json, Object};
@@ -49,7 +49,7 @@ pub struct ServerBuilder {
     limits: Limits,
     grace: Duration,
     input_time: Duration,
-    states: OnceLock<Arc<dyn StateStore>>,
+    states: States,
     page_size: usize,
     cache: (Duration, CacheScope),
     refuses_unoffered_lists: bool,
@@ -71,8 +71,7 @@ pub(super) struct Config {
     pub(super) grace: Duration,
     /// How long a client may take to answer a question.
     pub(super) input_time: Duration,
-    /// Made by the first call that asks something, unless the program chose one.
-    pub(super) states: OnceLock<Arc<dyn StateStore>>,
+    pub(super) states: States,
     pub(super) page_size: usize,
     pub(super) refuses_unoffered_lists: bool,
     pub(super) tap: Option<Arc<dyn Tap>>,
@@ -101,7 +100,7 @@ impl ServerBuilder {
             },
             grace: Duration::from_secs(5),
             input_time: Duration::from_secs(600),
-            states: OnceLock::new(),
+            states: States::default(),
             page_size: 250,
             cache: (Duration::ZERO, CacheScope::Private),
             refuses_unoffered_lists: false,
@@ -167,12 +166,12 @@ impl ServerBuilder {
         self
     }
 
-    /// Where Modern calls that wait for input keep what they know. Default: [`MemoryStates`](super::MemoryStates), made when
+    /// Where Modern calls that wait for input keep what they know. Default: [`MemoryStates`](crate::context::MemoryStates), made when
     /// it is needed.
     #[must_use]
     pub fn state_store(mut self, store: impl StateStore + 'static) -> Self {
         let store: Arc<dyn StateStore> = Arc::new(store);
-        self.states = OnceLock::from(store);
+        self.states = Arc::new(OnceLock::from(store));
         self
     }
 

@@ -5,7 +5,7 @@ use super::asked::Asked;
 use super::connection::Connection;
 use crate::context::LegacyClient;
 use crate::era::{negotiate, unsupported_version};
-use crate::json::Object;
+use crate::json::{Json, Object};
 use crate::jsonrpc::ErrorObject;
 use crate::method::Method;
 use crate::peer::{Served, Serving};
@@ -93,8 +93,8 @@ impl Inner {
             .ok_or_else(|| unsupported_version(&requested, &config.offered))?;
         asked.connection.settle(LegacyClient {
             version: version.clone(),
-            capabilities: members.lenient("capabilities").unwrap_or_default(),
-            info: members.lenient("clientInfo"),
+            capabilities: members.take("capabilities").map(Json::of_frame),
+            info: members.take("clientInfo").map(Json::of_frame),
         });
         let mut result =
             InitializeResult::new(version.clone(), self.capabilities(&version), config.info.clone());

@@ -2,15 +2,10 @@
 //!
 //! spec: 2026-07-28 basic/patterns/mrtr
 
-use std::sync::Arc;
+use serde::Serialize;
 
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
-
-use super::Inner;
 use super::asked::{Asked, bad_params};
-use super::state::{MemoryStates, StateStore};
-use crate::context::{AskError, Context, Rounds};
+use crate::context::{AskError, Context, Resumed, Rounds, StateError};
 use crate::era::Lower;
 use crate::json::{FromJson, Json, JsonError, Members, Object, write_members};
 use crate::jsonrpc::ErrorObject;
@@ -32,33 +27,33 @@ impl Asked<'_> {
         }
         let responses = self.members.take(INPUT_RESPONSES).filter(|raw| raw.get() != "null");
         let state = self.members.take(REQUEST_STATE).filter(|raw| raw.get() != "null");
-        let responses = responses.map(Members::of).transpose();
-        let responses = responses.map_err(|e| bad_params(e, Some(INPUT_RESPONSES)))?;
+        if let Some(responses) = responses {
+            Members::of(responses).map_err(|e| bad_params(e, Some(INPUT_RESPONSES)))?;
+        }
+        let (states, time) = (&self.server.config.states, self.server.config.input_time);
         let Some(state) = state else {
             // Answers to what nobody asked, as far as one can tell: whatever is needed is asked again.
-            return Ok(Rounds::default());
+            return Ok(Rounds::new(None, states, time));
         };
         let state = String::from_json(state)
             .map_err(|_| bad_params(JsonError::new("expected a string"), Some(REQUEST_STATE)))?;
         // spec: 2026-07-28 basic/patterns/mrtr#server-requirements-basic-workflow (MUST reject what fails verification)
-        let refused =
-            |problem: String| ErrorObject::invalid_params(format!("params.{REQUEST_STATE}: {problem}"));
-        let kept = self.server.states().take(&self.binding(), &state).map_err(|e| refused(e.to_string()))?;
-        Rounds::resume(&kept, responses)
-            .ok_or_else(|| refused("what is kept under it cannot be read".to_owned()))
+        // Without a store none was ever given out.
+        let kept =
+            states.get().ok_or(StateError::Unknown).and_then(|store| store.take(&self.binding(), &state));
+        let state = kept.map_err(|e| ErrorObject::invalid_params(format!("params.{REQUEST_STATE}: {e}")))?;
+        let resumed = Resumed { state, responses: responses.map(Json::of_frame) };
+        Ok(Rounds::new(Some(resumed), states, time))
     }
 
     /// Ends this round with what the handler asked; `None` if it asked nothing that has no answer.
     pub(super) fn pause(&self, cx: &Context, out: &mut Vec<u8>) -> Option<Result<(), ErrorObject>> {
-        let pause = cx.pause()?;
-        let config = &self.server.config;
-        let state = pause.state.as_str().as_bytes().to_vec();
-        let kept = self.server.states().keep(&self.binding(), state, config.input_time);
-        Some(kept.map_err(ErrorObject::internal).and_then(|state| {
+        let pause = cx.pause(|| self.binding())?;
+        Some(pause.map_err(ErrorObject::internal).and_then(|pause| {
             let mut result = Object::new();
             result.insert("resultType", "input_required");
-            result.insert("inputRequests", &InOrder(pause.open));
-            result.insert("requestState", &state);
+            result.insert("inputRequests", &pause.questions);
+            result.insert("requestState", &pause.request_state);
             self.write_lowered(out, &result)
         }))
     }
@@ -102,24 +97,5 @@ impl Asked<'_> {
             }
             _ => error,
         }
-    }
-}
-
-/// Members in their own order.
-struct InOrder(Vec<(String, Json)>);
-
-impl Serialize for InOrder {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (name, value) in &self.0 {
-            map.serialize_entry(name, value)?;
-        }
-        map.end()
-    }
-}
-
-impl Inner {
-    fn states(&self) -> &Arc<dyn StateStore> {
-        self.config.states.get_or_init(|| Arc::new(MemoryStates::new()))
     }
 }

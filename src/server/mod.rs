@@ -13,7 +13,6 @@ mod dispatch;
 mod feature;
 mod input;
 mod pace;
-mod state;
 mod tools;
 
 use std::fmt;
@@ -27,7 +26,6 @@ pub use builder::ServerBuilder;
 use connection::Connection;
 use crossbeam_channel::select;
 use pace::Paces;
-pub use state::{MemoryStates, StateError, StateStore};
 
 use crate::error::{Error, Result};
 use crate::jsonrpc::Message;

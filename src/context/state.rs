@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::sync::{Deadline, Mutex, lock};
+
+/// The store of a server, made by the first call that needs one unless the program chose one.
+pub(crate) type States = Arc<OnceLock<Arc<dyn StateStore>>>;
 
 /// Keeps the state of calls that wait for input.
 ///
@@ -72,7 +76,7 @@ const MAX_STATES: usize = 1024;
 ///
 /// ```
 /// use std::time::Duration;
-/// use tinymcp::server::{MemoryStates, StateError, StateStore};
+/// use tinymcp::context::{MemoryStates, StateError, StateStore};
 ///
 /// let states = MemoryStates::new();
 /// let handle = states.keep(b"call a", b"what was learned".to_vec(), Duration::from_secs(600))?;
