@@ -56,6 +56,7 @@
 //! | tools on a page of `tools/list`, server | 250 | [`page_size`](crate::server::ServerBuilder::page_size) | a further page |
 //! | pages and items of a whole list, client | 1,000 and 100,000 | | [`Error::Protocol`](crate::Error::Protocol) |
 //! | pages of an iterator of pages, client | 100,000 | | [`Error::Protocol`](crate::Error::Protocol) |
+//! | results that a client keeps to use again | 256, and 16 MiB; none over 1 MiB | [`no_cache`](crate::client::ClientBuilder::no_cache) | the oldest is forgotten; a larger one is not kept |
 //! | a trace context, each part of it | 8 KiB | | [`Error::InvalidUse`](crate::Error::InvalidUse) |
 //! | the name of a tool | 128 characters | | refused when it is registered |
 //! | stderr of a child, kept for errors | the last 16 KiB | [`Stderr`](crate::transport::Stderr) | the older part is forgotten |

@@ -22,6 +22,11 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         &["MAX_PAGES: usize = ", "MAX_ITEMS: usize = "],
     ),
     ("pages of an iterator of pages, client", "client/lists.rs", &["MAX_ITERATED: usize = "]),
+    (
+        "results that a client keeps to use again",
+        "client/cache.rs",
+        &["ENTRIES: usize = ", "ALL_BYTES: usize = ", "ENTRY_BYTES: usize = "],
+    ),
     ("a trace context, each part of it", "client/trace.rs", &["MAX_BYTES: usize = "]),
     ("the name of a tool", "tool/lint.rs", &["length > "]),
     ("stderr of a child, kept for errors", "transport/stderr.rs", &["TAIL_BYTES: usize = "]),

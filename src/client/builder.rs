@@ -113,6 +113,7 @@ pub struct ClientBuilder {
     pub(super) notices: Notices,
     pub(super) patience: Patience,
     pub(super) trace: Option<Arc<CurrentTrace>>,
+    pub(super) is_caching: bool,
 }
 
 type CurrentTrace = dyn Fn(&str) -> Option<TraceContext> + Send + Sync;
@@ -135,6 +136,7 @@ impl Default for ClientBuilder {
             notices: Notices::default(),
             patience: Patience::default(),
             trace: None,
+            is_caching: true,
         }
     }
 }

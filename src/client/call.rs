@@ -46,6 +46,7 @@ pub struct CallOptions {
     pub(super) meta: Object,
     pub(super) log_level: Option<LogLevel>,
     pub(super) trace: Option<TraceContext>,
+    pub(super) is_fresh: bool,
 }
 
 impl CallOptions {

@@ -12,6 +12,7 @@
 use std::time::{Duration, Instant};
 
 use super::call::must_be_complete;
+use super::lists::without_unsafe;
 use super::session::{ServerIdentity, Session, Settled};
 use super::state::Turn;
 use crate::era::{Offered, choose, lowered};
@@ -255,7 +256,7 @@ impl Handshake<'_> {
             .map_err(|_| self.session.closed(Phase::Handshake, Some(peer), start.elapsed()))?;
         let identity = ServerIdentity {
             version: result.protocol_version,
-            info: Some(result.server_info).filter(|info| !info.name.is_empty()),
+            info: shown(Some(result.server_info).filter(|info| !info.name.is_empty())),
             capabilities: result.capabilities,
             instructions: result.instructions,
         };
@@ -301,10 +302,18 @@ fn identity(version: ProtocolVersion, discovered: DiscoverResult) -> ServerIdent
     let info = discovered.meta.as_ref().and_then(|fields| fields.get::<Implementation>(meta::SERVER_INFO));
     ServerIdentity {
         version,
-        info,
+        info: shown(info),
         capabilities: discovered.capabilities,
         instructions: discovered.instructions,
     }
+}
+
+/// What is fit for display.
+fn shown(info: Option<Implementation>) -> Option<Implementation> {
+    info.map(|mut info| {
+        without_unsafe(&mut info.icons);
+        info
+    })
 }
 
 fn listed<'a>(versions: impl IntoIterator<Item = &'a ProtocolVersion>) -> String {

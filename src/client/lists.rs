@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::ClientHandle;
 use super::call::{CallOptions, settled};
 use super::session::{Session, Settled};
-use super::typed::{ask, read};
+use super::typed::{Answer, ask, read};
 use crate::error::{Error, Result};
 use crate::json::Json;
 use crate::jsonrpc::ErrorCode;
@@ -94,9 +94,10 @@ impl<T> Iterator for Pages<T> {
     type Item = Result<Page<T>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let result = self.walk.next()?;
-        Some(result.and_then(|result| {
-            let page = (self.read)(&result)?;
+        let answer = self.walk.next()?;
+        Some(answer.and_then(|answer| {
+            let page = (self.read)(&answer.result)?;
+            answer.keep();
             self.walk.go_on(page.next_cursor.clone())?;
             Ok(page)
         }))
@@ -207,7 +208,7 @@ impl Walk {
     }
 
     /// The next page; there is no other unless [`go_on`](Self::go_on) says where.
-    fn next(&mut self) -> Option<Result<Arc<Json>>> {
+    fn next(&mut self) -> Option<Result<Answer>> {
         match std::mem::replace(&mut self.next, Next::End) {
             Next::First => Some(self.page(&[])),
             Next::After(cursor) => Some(self.page(&[("cursor", Json::from(cursor.as_str()))])),
@@ -215,12 +216,17 @@ impl Walk {
         }
     }
 
-    fn page(&mut self, params: &[(&str, Json)]) -> Result<Arc<Json>> {
+    fn page(&mut self, params: &[(&str, Json)]) -> Result<Answer> {
         let settled = match &self.settled {
             Some(settled) => Arc::clone(settled),
             None => settled(&self.session, &self.options)?,
         };
-        let page = ask(&self.session, &settled, self.method, params, &self.options)?;
+        let page = ask(&self.session, &settled, self.method, params, &self.options).inspect_err(|error| {
+            // spec: 2026-07-28 server/utilities/caching#interaction-with-pagination (a refused cursor)
+            if let (true, Some(cache)) = (is_bad_params(error) && !params.is_empty(), &settled.cache) {
+                cache.discard(self.method);
+            }
+        })?;
         self.settled = Some(settled);
         self.pages += 1;
         Ok(page)
@@ -240,11 +246,14 @@ impl Walk {
     }
 }
 
+fn is_bad_params(error: &Error) -> bool {
+    matches!(error, Error::Peer(error) if error.code == ErrorCode::INVALID_PARAMS)
+}
+
 fn list<T: Item>(session: &Arc<Session>, options: &CallOptions) -> Result<List<T>> {
     let mut first = pages(session, options);
     match collect(&mut first) {
-        // spec: 2026-07-28 server/utilities/caching#interaction-with-pagination (begin again when a cursor is refused)
-        Err(Error::Peer(error)) if error.code == ErrorCode::INVALID_PARAMS && first.walk.pages > 0 => {
+        Err(error) if is_bad_params(&error) && first.walk.pages > 0 => {
             log::debug!("{} is begun again, as the server refused a cursor: {error}", T::METHOD);
             collect(&mut pages(session, options))
         }

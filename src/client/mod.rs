@@ -7,6 +7,7 @@
 //! thread.
 
 mod builder;
+mod cache;
 mod call;
 mod handshake;
 mod lists;

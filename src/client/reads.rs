@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::ClientHandle;
 use super::call::{CallOptions, arguments, settled};
-use super::typed::{ask, read};
+use super::typed::ask;
 use crate::era::{Lower, lowered};
 use crate::error::{Error, Result};
 use crate::json::{FromJson, Json, Members, Object};
@@ -136,8 +136,7 @@ impl ClientHandle {
     /// - As any call.
     pub fn discover(&self, options: &CallOptions) -> Result<DiscoverResult> {
         let settled = settled(&self.session, options)?;
-        let result = ask(&self.session, &settled, Method::Discover, &[], options)?;
-        read(Method::Discover, &result)
+        ask(&self.session, &settled, Method::Discover, &[], options)?.read(Method::Discover)
     }
 
     fn ask_for<P: Lower + Serialize, T: FromJson>(
@@ -150,8 +149,7 @@ impl ClientHandle {
         let params = Json::new(&lowered(params, &settled.identity.version)).expect("wire types serialize");
         let params: Object = Members::of(params.as_raw()).map(Members::rest).unwrap_or_default();
         let params: Vec<_> = params.iter().map(|(name, value)| (name, value.clone())).collect();
-        let result = ask(&self.session, &settled, method, &params, options)?;
-        read(method, &result)
+        ask(&self.session, &settled, method, &params, options)?.read(method)
     }
 }
 

@@ -1,14 +1,16 @@
 //! [`ClientRole`]: what the engine asks of a client.
 
-use std::sync::Weak;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use serde_json::value::RawValue;
 
+use super::cache::Cache;
 use super::notices::{Dispatcher, Notices};
 use super::session::{Session, SettledAgain};
 use crate::jsonrpc::{BadFrame, ErrorObject};
 use crate::peer::{Role, Served, Serving};
+use crate::sync::{Mutex, lock};
 
 /// As many skipped lines are reported in the log; then they are only counted.
 const REPORTED_NOISE: u64 = 5;
@@ -18,6 +20,8 @@ pub(super) struct ClientRole {
     is_modern: AtomicBool,
     noise: AtomicU64,
     dispatcher: Dispatcher,
+    /// Of the connection that was settled last. Locked for a look.
+    cache: Mutex<Option<Arc<Cache>>>,
 }
 
 impl ClientRole {
@@ -26,11 +30,17 @@ impl ClientRole {
             is_modern: AtomicBool::new(false),
             noise: AtomicU64::new(0),
             dispatcher: Dispatcher::new(notices, session),
+            cache: Mutex::new(None),
         }
     }
 
     pub(super) fn settle(&self, is_modern: bool) {
         self.is_modern.store(is_modern, Ordering::SeqCst);
+    }
+
+    /// From now on `cache` hears what changes.
+    pub(super) fn keep_true(&self, cache: Option<&Arc<Cache>>) {
+        *lock(&self.cache) = cache.cloned();
     }
 
     pub(super) fn noise(&self) -> u64 {
@@ -61,6 +71,11 @@ impl Role for ClientRole {
     }
 
     fn notified(&self, method: &str, params: Option<&RawValue>) {
+        // Before anybody is told, who would ask at once.
+        let cache = lock(&self.cache).clone();
+        if let Some(cache) = cache {
+            cache.heard(method, params);
+        }
         self.dispatcher.notified(method, params);
     }
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::builder::ClientBuilder;
+use super::cache::Cache;
 use super::handshake;
-use super::lists::without_unsafe;
 use super::log_level::Level;
 use super::role::ClientRole;
 use super::state::{Found, Line, State, Turn};
@@ -40,15 +40,16 @@ pub(super) struct Settled {
     pub(super) peer: Peer,
     /// What every request says in `_meta`.
     pub(super) stamp: RequestStamp,
+    /// `None` where nothing is to be kept.
+    pub(super) cache: Option<Arc<Cache>>,
 }
 
 impl Settled {
-    pub(super) fn new(mut identity: ServerIdentity, peer: Peer, config: &ClientBuilder) -> Self {
-        if let Some(info) = &mut identity.info {
-            without_unsafe(&mut info.icons);
-        }
+    pub(super) fn new(identity: ServerIdentity, peer: Peer, config: &ClientBuilder) -> Self {
         let stamp = config.stamp(&identity.version);
-        Self { identity: Arc::new(identity), peer, stamp }
+        // spec: 2026-07-28 server/utilities/caching (results of earlier revisions say nothing of it)
+        let cache = (config.is_caching && stamp.is_modern()).then(Arc::default);
+        Self { identity: Arc::new(identity), peer, stamp, cache }
     }
 
     pub(super) fn is_modern(&self) -> bool {
@@ -188,7 +189,11 @@ impl Session {
             return Err(self.closed(Phase::Handshake, Some(&turn.line.peer), Duration::ZERO));
         }
         let settled = Arc::new(handshake::settle(self, turn, cancel)?);
-        if turn.finish(&settled, || self.role.settle(settled.is_modern())) {
+        let tell = || {
+            self.role.settle(settled.is_modern());
+            self.role.keep_true(settled.cache.as_ref());
+        };
+        if turn.finish(&settled, tell) {
             Ok(settled)
         } else {
             Err(self.closed(Phase::Handshake, Some(&settled.peer), Duration::ZERO))

@@ -2,7 +2,9 @@
 //! result. What a user sends by hand does not pass here.
 
 use std::sync::Arc;
+use std::time::Instant;
 
+use super::cache::{Fetch, Key};
 use super::call::{CallOptions, must_be_complete, request};
 use super::session::{Session, Settled};
 use crate::error::{Error, Result};
@@ -10,8 +12,31 @@ use crate::json::{FromJson, Json, Members};
 use crate::method::Method;
 use crate::protocol::{ProtocolVersion, ServerCapabilities};
 
-/// Sends a request on the connection for which this was settled, and waits for its whole result. The one place where
-/// a result that asks for input would be answered.
+/// The whole result of a request.
+pub(super) struct Answer {
+    pub(super) result: Arc<Json>,
+    /// `None` if it came from the cache, or is not for it.
+    fetch: Option<(Fetch, Instant)>,
+}
+
+impl Answer {
+    /// To be called once the result has turned out to be what it should be: another is not worth keeping.
+    pub(super) fn keep(self) {
+        if let Some((fetch, received)) = self.fetch {
+            fetch.keep(&self.result, received);
+        }
+    }
+
+    /// Reads the result of `method`.
+    pub(super) fn read<T: FromJson>(self, method: Method) -> Result<T> {
+        let value = read(method, &self.result)?;
+        self.keep();
+        Ok(value)
+    }
+}
+
+/// Sends a request on the connection for which this was settled, and waits for its whole result, if the cache has none. The one
+/// place where a result that asks for input would be answered.
 ///
 /// # Errors
 /// As any call; [`Error::Unsupported`] without sending anything if the server does not declare it.
@@ -21,12 +46,24 @@ pub(super) fn ask(
     method: Method,
     params: &[(&str, Json)],
     options: &CallOptions,
-) -> Result<Arc<Json>> {
+) -> Result<Answer> {
     must_offer(settled, method)?;
+    let mut fetch = None;
+    // Who has closed, or has lost the server, is to learn that.
+    let is_open = || settled.peer.end().is_none();
+    if let Some(cache) = settled.cache.as_ref().filter(|_| method.is_cacheable() && is_open()) {
+        let key = Key::new(method, params, &options.meta);
+        let found = if options.is_fresh { None } else { cache.find(&key, Instant::now()) };
+        if let Some(result) = found {
+            return Ok(Answer { result, fetch: None });
+        }
+        fetch = Some(cache.fetch(key));
+    }
     let result = request(session, Arc::clone(settled), method.name(), params, options)?;
+    let received = Instant::now();
     let kind = Members::of(result.as_raw()).ok().and_then(|mut members| members.lenient("resultType"));
     must_be_complete(kind.as_ref())?;
-    Ok(Arc::new(result))
+    Ok(Answer { result: Arc::new(result), fetch: fetch.map(|fetch| (fetch, received)) })
 }
 
 /// Reads the result of `method`.
