@@ -198,7 +198,8 @@ fn resources_are_read_or_not_found() {
             || client.read_resource("a:b"),
             || assert_eq!(answer_plain(&mut server, "resources/read", contents), json!({"uri": "a:b"})),
         );
-        assert_eq!(read.expect("read").contents.len(), 2);
+        let read = read.expect("read");
+        assert_eq!((read.contents.len(), read.text_content().as_str()), (2, "hi"));
         for (code, data, is_missing) in [
             (-32002, Value::Null, true),
             (-32602, json!({"uri": "a:b"}), true),

@@ -23,7 +23,7 @@ impl ClientHandle {
     /// # fn main() -> tinymcp::Result<()> {
     /// let client = tinymcp::Client::connect("python3", &["notes_server.py"])?;
     /// match client.read_resource("notes://plan") {
-    ///     Ok(read) => println!("{} parts", read.contents.len()),
+    ///     Ok(read) => println!("{}", read.text_content()),
     ///     Err(error) if error.is_resource_not_found() => println!("no such note"),
     ///     Err(error) => return Err(error),
     /// }
