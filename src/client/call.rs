@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+use super::input::{Round, Rounds, questions};
 use super::session::{Session, Settled};
 use super::trace::TraceContext;
 use crate::era::read_call_result;
@@ -16,10 +17,10 @@ use crate::jsonrpc::write_json;
 use crate::method::Method;
 use crate::peer::{NoResult, NotStarted, Patient, Waited, Waiting, wait};
 use crate::protocol::LogLevel;
+use crate::protocol::input::{InputRequiredResult, RequestState};
 use crate::protocol::lifecycle::ResultType;
 use crate::protocol::notice::{CancelledParams, ProgressParams};
 use crate::protocol::tool::CallToolResult;
-use crate::protocol::version::ProtocolVersion;
 use crate::sync::CancelToken;
 
 type OnProgress = Arc<dyn Fn(&ProgressParams) + Send + Sync>;
@@ -47,6 +48,7 @@ pub struct CallOptions {
     pub(super) log_level: Option<LogLevel>,
     pub(super) trace: Option<TraceContext>,
     pub(super) is_fresh: bool,
+    pub(super) input: Option<Arc<Round>>,
 }
 
 impl CallOptions {
@@ -78,8 +80,29 @@ impl CallOptions {
         self
     }
 
+    /// Goes on with a call that ended in [`Outcome::InputRequired`]: `answers` are by the keys of its questions, each the result
+    /// that such a question asks for, and `state` is what the server wants back, unchanged. They belong to that call, made with the same name and
+    /// arguments, and to no other. From 2026-07-28 on.
+    #[must_use]
+    pub fn with_input(mut self, answers: Object, state: Option<RequestState>) -> Self {
+        self.input = Some(Arc::new(Round { answers, state }));
+        self
+    }
+
+    pub(super) fn cancel(&self) -> Option<&CancelToken> {
+        self.cancel.as_ref()
+    }
+
+    pub(super) fn total(&self, session: &Session) -> Option<Duration> {
+        self.total.unwrap_or(session.config.timeouts.call_total)
+    }
+
+    pub(super) fn timeout(&self, session: &Session) -> Option<Duration> {
+        self.timeout.unwrap_or(session.config.timeouts.call)
+    }
+
     /// Whoever gave the call up before it was sent does not want it to be.
-    fn check_cancelled(&self) -> Result<()> {
+    pub(super) fn check_cancelled(&self) -> Result<()> {
         match self.cancel.as_ref().filter(|token| token.is_cancelled()) {
             Some(token) => Err(Error::Cancelled(token.reason().unwrap_or("cancelled").to_owned())),
             None => Ok(()),
@@ -110,22 +133,35 @@ impl fmt::Debug for CallOptions {
     }
 }
 
+/// What came of one round of a call.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// It is over.
+    Complete(CallToolResult),
+    /// The server asks something first. [`CallOptions::with_input`] goes on.
+    InputRequired(InputRequiredResult),
+}
+
 /// An open call. Dropping it without [`wait`](Self::wait) gives the call up and tells the server so.
 #[must_use = "dropping the handle gives the call up"]
 pub struct CallHandle {
+    /// What is sent again if the server asks something.
+    name: String,
+    arguments: Json,
     open: Option<Open>,
 }
 
 impl CallHandle {
-    /// Waits for the result.
+    /// Waits for the result. What a Modern server asks first is answered on this thread, by the handlers of the client.
     ///
     /// # Errors
     /// As [`ClientHandle::call_tool`](super::ClientHandle::call_tool).
     pub fn wait(mut self) -> Result<CallToolResult> {
         match self.open.take() {
             Some(open) => {
-                let settled = Arc::clone(&open.settled);
-                tool_result(&open.wait()?, &settled.identity.version)
+                let write = |out: &mut Vec<u8>| write_call(out, &self.name, &self.arguments);
+                Rounds::new(&open, &self.name, &write).finish(open, tool_result)
             }
             None => Err(Error::InvalidUse("the call has been waited for".into())),
         }
@@ -160,34 +196,69 @@ impl fmt::Debug for CallHandle {
 }
 
 /// A request that has been sent.
-struct Open {
-    session: Arc<Session>,
+pub(super) struct Open {
+    pub(super) session: Arc<Session>,
     /// Of the connection on which it was sent: there may be another by the time the answer comes.
-    settled: Arc<Settled>,
-    method: Cow<'static, str>,
+    pub(super) settled: Arc<Settled>,
+    pub(super) method: Cow<'static, str>,
     waiting: Waiting,
     start: Instant,
-    options: CallOptions,
+    /// When the first round of the call was sent, if this is a later one.
+    began: Option<Instant>,
+    pub(super) options: CallOptions,
 }
 
 impl Open {
-    fn start(
+    pub(super) fn start(
         session: &Arc<Session>,
         settled: Arc<Settled>,
         method: impl Into<Cow<'static, str>>,
-        write_members: impl FnOnce(&mut Vec<u8>),
+        write_members: &dyn Fn(&mut Vec<u8>),
         options: &CallOptions,
     ) -> Result<Self> {
         options.check_cancelled()?;
+        let input = options.input.as_deref();
+        if input.is_some() && !settled.is_modern() {
+            let version = &settled.identity.version;
+            return Err(Error::Unsupported(format!("revision {version} has no answers in a call")));
+        }
+        Self::send(session, settled, method.into(), write_members, options, input)
+    }
+
+    /// The next round: the same request with the server's state and the answers, under an id of its own.
+    ///
+    /// spec: 2026-07-28 basic/patterns/mrtr#client-requirements-basic-workflow
+    pub(super) fn again(&self, write_members: &dyn Fn(&mut Vec<u8>), round: Option<&Round>) -> Result<Self> {
+        self.options.check_cancelled()?;
+        let (session, settled) = (&self.session, Arc::clone(&self.settled));
+        let next = Self::send(session, settled, self.method.clone(), write_members, &self.options, round)?;
+        Ok(Self { began: Some(self.began()), ..next })
+    }
+
+    /// When the first round of the call was sent.
+    pub(super) fn began(&self) -> Instant {
+        self.began.unwrap_or(self.start)
+    }
+
+    fn send(
+        session: &Arc<Session>,
+        settled: Arc<Settled>,
+        method: Cow<'static, str>,
+        write_members: &dyn Fn(&mut Vec<u8>),
+        options: &CallOptions,
+        round: Option<&Round>,
+    ) -> Result<Self> {
         let start = Instant::now();
         let wants_progress = options.on_progress.is_some()
             || options.resets.unwrap_or(session.config.timeouts.reset_on_progress);
-        let method = method.into();
         let fields = options.fields(session, &settled, &method);
         let sent = settled.peer.request(&method, wants_progress, |out, id| {
             out.push(b'{');
             let before = out.len();
             write_members(out);
+            if let Some(round) = round {
+                round.write(out);
+            }
             if out.len() > before {
                 out.push(b',');
             }
@@ -202,14 +273,17 @@ impl Open {
                 session.closed(Phase::Call(method.to_string()), Some(&settled.peer), start.elapsed())
             }
         })?;
-        Ok(Self { session: Arc::clone(session), settled, method, waiting, start, options: options.clone() })
+        let (session, options) = (Arc::clone(session), options.clone());
+        Ok(Self { session, settled, method, waiting, start, began: None, options })
     }
 
-    fn wait(self) -> Result<Json> {
+    /// Waits for the answer to this round.
+    pub(super) fn wait(&self) -> Result<Json> {
         let defaults = &self.session.config.timeouts;
+        let spent = self.start.duration_since(self.began());
         let patient = Patient {
-            each: self.options.timeout.unwrap_or(defaults.call),
-            total: self.options.total.unwrap_or(defaults.call_total),
+            each: self.options.timeout(&self.session),
+            total: self.options.total(&self.session).map(|total| total.saturating_sub(spent)),
             resets: self.options.resets.unwrap_or(defaults.reset_on_progress),
         };
         let mut last = f64::NEG_INFINITY;
@@ -266,8 +340,14 @@ impl Open {
         if is_idempotent { Error::Closed(failure) } else { Error::OutcomeUnknown(failure) }
     }
 
+    /// The call took too long in all.
+    pub(super) fn overdue(&self) -> Error {
+        let phase = Phase::Call(self.method.to_string());
+        Error::Timeout(self.session.failure(phase, Some(&self.settled.peer), self.began().elapsed()))
+    }
+
     /// Stops waiting and tells the server, without waiting for it to read that.
-    fn give_up(self, reason: &str) {
+    fn give_up(&self, reason: &str) {
         let peer = &self.settled.peer;
         // spec: 2026-07-28 basic/patterns/cancellation#behavior-requirements (only of what is believed to be in progress)
         if !peer.forget(self.waiting.id) {
@@ -293,21 +373,55 @@ pub(super) fn arguments(arguments: impl Serialize) -> Result<Json> {
     }
 }
 
+fn write_call(out: &mut Vec<u8>, name: &str, arguments: &Json) {
+    out.extend_from_slice(b"\"name\":");
+    write_json(out, name);
+    out.extend_from_slice(b",\"arguments\":");
+    out.extend_from_slice(arguments.as_str().as_bytes());
+}
+
 /// Sends a tool call.
+fn send(session: &Arc<Session>, name: &str, arguments: &Json, options: &CallOptions) -> Result<Open> {
+    let settled = settled(session, options)?;
+    Open::start(session, settled, "tools/call", &|out| write_call(out, name, arguments), options)
+}
+
+/// Sends a tool call that is waited for later.
 pub(super) fn start(
+    session: &Arc<Session>,
+    name: &str,
+    arguments: Json,
+    options: &CallOptions,
+) -> Result<CallHandle> {
+    let open = Some(send(session, name, &arguments, options)?);
+    Ok(CallHandle { name: name.to_owned(), arguments, open })
+}
+
+/// Calls a tool, in as many rounds as it takes.
+pub(super) fn tool(
     session: &Arc<Session>,
     name: &str,
     arguments: &Json,
     options: &CallOptions,
-) -> Result<CallHandle> {
-    let write = |out: &mut Vec<u8>| {
-        out.extend_from_slice(b"\"name\":");
-        write_json(out, name);
-        out.extend_from_slice(b",\"arguments\":");
-        out.extend_from_slice(arguments.as_str().as_bytes());
-    };
-    let settled = settled(session, options)?;
-    Ok(CallHandle { open: Some(Open::start(session, settled, "tools/call", write, options)?) })
+) -> Result<CallToolResult> {
+    let open = send(session, name, arguments, options)?;
+    let write = |out: &mut Vec<u8>| write_call(out, name, arguments);
+    Rounds::new(&open, name, &write).finish(open, tool_result)
+}
+
+/// Calls a tool, one round.
+pub(super) fn tool_once(
+    session: &Arc<Session>,
+    name: &str,
+    arguments: &Json,
+    options: &CallOptions,
+) -> Result<Outcome> {
+    let open = send(session, name, arguments, options)?;
+    let result = open.wait()?;
+    match tool_result(&result, &open.settled)? {
+        Some(result) => Ok(Outcome::Complete(result)),
+        None => Ok(Outcome::InputRequired(questions(&result, "tools/call")?)),
+    }
 }
 
 /// What was settled, for a call. The handshake, if this is the first use, has a time of its own.
@@ -324,25 +438,29 @@ pub(super) fn request(
     params: &[(&str, Json)],
     options: &CallOptions,
 ) -> Result<Json> {
-    let write = |out: &mut Vec<u8>| {
-        for (i, (name, value)) in params.iter().enumerate() {
-            if i > 0 {
-                out.push(b',');
-            }
-            write_json(out, name);
-            out.push(b':');
-            out.extend_from_slice(value.as_str().as_bytes());
-        }
-    };
-    Open::start(session, settled, method.to_owned(), write, options)?.wait()
+    Open::start(session, settled, method.to_owned(), &|out| write_params(out, params), options)?.wait()
 }
 
-/// Reads a tool's result.
-fn tool_result(result: &Json, version: &ProtocolVersion) -> Result<CallToolResult> {
-    let result = read_call_result(result.as_raw(), version)
+pub(super) fn write_params(out: &mut Vec<u8>, params: &[(&str, Json)]) {
+    for (i, (name, value)) in params.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        write_json(out, name);
+        out.push(b':');
+        out.extend_from_slice(value.as_str().as_bytes());
+    }
+}
+
+/// Reads a tool's result; `None` if it is a question.
+fn tool_result(result: &Json, settled: &Settled) -> Result<Option<CallToolResult>> {
+    let result = read_call_result(result.as_raw(), &settled.identity.version)
         .map_err(|e| Error::Protocol(format!("the result of tools/call: {e}")))?;
+    if result.result_type == Some(ResultType::InputRequired) && settled.is_modern() {
+        return Ok(None);
+    }
     must_be_complete(result.result_type.as_ref())?;
-    Ok(result)
+    Ok(Some(result))
 }
 
 /// Whether the result says that it is whole.

@@ -15,6 +15,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+pub(crate) use ask::needed;
 pub use ask::{Ability, AskError, Question, Questions};
 pub(crate) use rounds::{Pause, Resumed, Rounds};
 pub(crate) use state::States;
