@@ -12,7 +12,7 @@ use super::session::{Session, Settled};
 use super::trace::TraceContext;
 use crate::era::read_call_result;
 use crate::error::{Error, Phase, Result};
-use crate::json::{FromJson, Json, Object};
+use crate::json::{FromJson, Json, Members, Object};
 use crate::jsonrpc::write_json;
 use crate::method::Method;
 use crate::peer::{NoResult, NotStarted, Patient, Waited, Waiting, wait};
@@ -438,10 +438,34 @@ pub(super) fn request(
     params: &[(&str, Json)],
     options: &CallOptions,
 ) -> Result<Json> {
-    Open::start(session, settled, method.to_owned(), &|out| write_params(out, params), options)?.wait()
+    Open::start(session, settled, method.to_owned(), &|out| write_members(out, params), options)?.wait()
 }
 
-pub(super) fn write_params(out: &mut Vec<u8>, params: &[(&str, Json)]) {
+/// The same for a request that a Modern server may answer with questions, in as many rounds as it takes; `name` is what is
+/// asked for, for those who answer. The result does not ask anything; whether it is whole is for the caller to look at. `true`:
+/// it is the answer to the request alone, and so may be cached.
+///
+/// spec: 2026-07-28 server/utilities/caching#cache-key (what depends on input MUST NOT be cached)
+pub(super) fn request_in_rounds(
+    session: &Arc<Session>,
+    settled: Arc<Settled>,
+    method: Method,
+    name: &str,
+    params: &[(&str, Json)],
+    options: &CallOptions,
+) -> Result<(Json, bool)> {
+    let write = |out: &mut Vec<u8>| write_members(out, params);
+    let open = Open::start(session, settled, method.name(), &write, options)?;
+    let mut rounds = Rounds::new(&open, name, &write);
+    let result = rounds.finish(open, |result, settled| {
+        let kind = Members::of(result.as_raw()).ok().and_then(|mut members| members.lenient("resultType"));
+        let asks = settled.is_modern() && kind == Some(ResultType::InputRequired);
+        Ok((!asks).then(|| result.clone()))
+    })?;
+    Ok((result, rounds.is_first() && options.input.is_none()))
+}
+
+fn write_members(out: &mut Vec<u8>, params: &[(&str, Json)]) {
     for (i, (name, value)) in params.iter().enumerate() {
         if i > 0 {
             out.push(b',');

@@ -90,7 +90,7 @@ impl<'a> Rounds<'a> {
 
     /// Waits for the result; `read` is `None` for one that asks.
     pub(super) fn finish<T>(
-        mut self,
+        &mut self,
         mut open: Open,
         read: impl Fn(&Json, &Settled) -> Result<Option<T>>,
     ) -> Result<T> {
@@ -103,6 +103,11 @@ impl<'a> Rounds<'a> {
             }
             open = self.next(&open, answer)?;
         }
+    }
+
+    /// Whether nothing was asked.
+    pub(super) fn is_first(&self) -> bool {
+        self.count == 0
     }
 
     /// Makes the call again, after what the server wants has been done.

@@ -1,18 +1,16 @@
 //! Requests of the protocol itself: sent only to a server that declares what they need, and answered with a whole
 //! result. What a user sends by hand does not pass here.
 
-use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::cache::{Fetch, Key};
-use super::call::{CallOptions, Open, must_be_complete, write_params};
-use super::input::Rounds;
+use super::call::{CallOptions, must_be_complete, request, request_in_rounds};
 use super::session::{Session, Settled};
 use crate::error::{Error, Result};
 use crate::json::{FromJson, Json, Members};
 use crate::method::Method;
-use crate::protocol::{ProtocolVersion, ResultType, ServerCapabilities};
+use crate::protocol::{ProtocolVersion, ServerCapabilities};
 
 /// The whole result of a request.
 pub(super) struct Answer {
@@ -54,44 +52,25 @@ pub(super) fn ask(
     let is_open = || settled.peer.end().is_none();
     if let Some(cache) = settled.cache.as_ref().filter(|_| method.is_cacheable() && is_open()) {
         let key = Key::new(method, params, &options.meta);
-        let is_asked = options.is_fresh || options.input.is_some();
-        if let Some(result) = if is_asked { None } else { cache.find(&key, Instant::now()) } {
+        let may_be_known = !options.is_fresh && options.input.is_none();
+        if let Some(result) = may_be_known.then(|| cache.find(&key, Instant::now())).flatten() {
             return Ok(Answer { result, fetch: None });
         }
         fetch = Some(cache.fetch(key));
     }
-    let (result, rounds) = in_rounds(session, settled, method, params, options)?;
-    let received = Instant::now();
-    // spec: 2026-07-28 server/utilities/caching#cache-key (results of a request that carried answers MUST NOT be cached)
-    let fetch = fetch.filter(|_| rounds == 1 && options.input.is_none());
-    Ok(Answer { result: Arc::new(result), fetch: fetch.map(|fetch| (fetch, received)) })
-}
-
-/// The whole result of a request, and how many rounds it took: what the server asks first is answered by the client's handlers.
-fn in_rounds(
-    session: &Arc<Session>,
-    settled: &Arc<Settled>,
-    method: Method,
-    params: &[(&str, Json)],
-    options: &CallOptions,
-) -> Result<(Json, u32)> {
-    let rounds = Cell::new(0);
-    let whole = |result: &Json, settled: &Settled| {
-        rounds.set(rounds.get() + 1);
-        let kind = Members::of(result.as_raw()).ok().and_then(|mut members| members.lenient("resultType"));
-        let may_ask = settled.is_modern() && method.may_need_input();
-        if may_ask && kind == Some(ResultType::InputRequired) {
-            return Ok(None);
-        }
-        must_be_complete(kind.as_ref())?;
-        Ok(Some(result.clone()))
+    let (result, is_plain) = if method.may_need_input() {
+        let named = params.iter().find(|(name, _)| matches!(*name, "name" | "uri"));
+        let name = named.and_then(|(_, name)| String::from_json(name.as_raw()).ok()).unwrap_or_default();
+        request_in_rounds(session, Arc::clone(settled), method, &name, params, options)?
+    } else {
+        let result = request(session, Arc::clone(settled), method.name(), params, options)?;
+        (result, options.input.is_none())
     };
-    let named = params.iter().find(|(name, _)| matches!(*name, "name" | "uri"));
-    let name = named.and_then(|(_, name)| String::from_json(name.as_raw()).ok()).unwrap_or_default();
-    let write = |out: &mut Vec<u8>| write_params(out, params);
-    let open = Open::start(session, Arc::clone(settled), method.name(), &write, options)?;
-    let result = Rounds::new(&open, &name, &write).finish(open, whole)?;
-    Ok((result, rounds.get()))
+    let received = Instant::now();
+    let kind = Members::of(result.as_raw()).ok().and_then(|mut members| members.lenient("resultType"));
+    must_be_complete(kind.as_ref())?;
+    let fetch = fetch.filter(|_| is_plain).map(|fetch| (fetch, received));
+    Ok(Answer { result: Arc::new(result), fetch })
 }
 
 /// Reads the result of `method`.
