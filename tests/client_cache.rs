@@ -13,7 +13,8 @@ use scripted::{
 };
 use serde_json::{Value, json};
 use tinymcp::client::CallOptions;
-use tinymcp::protocol::CacheScope;
+use tinymcp::json::Object;
+use tinymcp::protocol::{CacheScope, Root};
 use tinymcp::testing::{self, ScriptedPeer};
 use tinymcp::transport::{Direction, Tap};
 use tinymcp::{Client, Error, ErrorObject, ProtocolVersion, Server, ToolRegistry};
@@ -256,6 +257,53 @@ fn what_is_no_answer_is_not_kept() {
         assert!(listed.is_err());
     }
     tools.asks(&client, &mut server, &json!(HOUR), &CallOptions::default());
+}
+
+/// Asks for the client's roots before the next request of `method` is answered; what the last round said.
+fn answer_in_rounds(server: &mut ScriptedPeer, method: &str, result: Value) -> Value {
+    let question = json!({"r": {"method": "roots/list", "params": {}}});
+    answer(
+        server,
+        method,
+        json!({"resultType": "input_required", "inputRequests": question, "requestState": "s"}),
+    );
+    answer_plain(server, method, result)
+}
+
+#[test]
+fn what_depends_on_answers_is_not_kept() {
+    let builder = Client::builder().roots([Root::new("file:///w")]);
+    let (client, mut server) = connected(builder, &MODERN, &everything());
+    let read = json!({"contents": [], "ttlMs": HOUR});
+    for _ in 0..2 {
+        let call = || client.read_resource("a:b");
+        let script = || {
+            let last = answer_in_rounds(&mut server, "resources/read", read.clone());
+            assert_eq!(last["inputResponses"]["r"]["roots"][0]["uri"], "file:///w");
+            assert_eq!((&last["requestState"], &last["uri"]), (&json!("s"), &json!("a:b")));
+        };
+        during(call, script).expect("read");
+    }
+    // Nor is it when the caller has the answers, or asked for without them.
+    let options = CallOptions::default().with_input(Object::new(), Some("s".into()));
+    for _ in 0..2 {
+        let call = || client.read_resource_with("a:b", &options);
+        let script = || assert_eq!(answer(&mut server, "resources/read", read.clone())["requestState"], "s");
+        during(call, script).expect("read");
+    }
+    let call = || client.read_resource("a:b");
+    during(call, || drop(answer(&mut server, "resources/read", read.clone()))).expect("read");
+    client.read_resource("a:b").expect("known");
+    let call = || client.read_resource_with("a:b", &options);
+    during(call, || drop(answer(&mut server, "resources/read", read.clone()))).expect("read");
+    // A prompt takes rounds as well; a list does not.
+    let call = || client.get_prompt("p", ());
+    let script = || drop(answer_in_rounds(&mut server, "prompts/get", json!({"messages": []})));
+    during(call, script).expect("a prompt");
+    let asks = json!({"resultType": "input_required", "inputRequests": {"r": {"method": "roots/list"}}});
+    let call = || client.list_prompts();
+    let listed = during(call, || drop(answer(&mut server, "prompts/list", asks)));
+    assert!(matches!(listed, Err(Error::Unsupported(_))));
 }
 
 fn page(name: &str, cursor: Option<&str>, ttl: u64) -> Value {
