@@ -11,6 +11,9 @@
 //! Tool result: Note saved to /tmp/tinymcp-quickstart-4711/MCP Architecture Notes.md
 //! Search result: - **MCP Architecture Notes**: ...MCP Architecture Notes MCP uses JSON-RPC 2.0 over stdio or HTTP+SSE....
 //!
+//! Resources by template: notes://{title}
+//! Resource notes://MCP%20Architecture%20Notes: MCP uses JSON-RPC 2.0 over stdio or HTTP+SSE.
+//!
 //! Closed: exited at end of input (exit status: 0)
 //! ```
 

@@ -284,10 +284,10 @@ fn options_hold_for_every_call() {
     let token = CancelToken::new();
     let reported = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&reported);
-    let options = CallOptions::default()
-        .with_cancel(&token)
-        .with_meta("com.example/a", &1)
-        .with_progress(move |_| drop(counted.fetch_add(1, Ordering::SeqCst)));
+    let options =
+        CallOptions::default().with_cancel(&token).with_meta("com.example/a", &1).with_progress(move |_| {
+            counted.fetch_add(1, Ordering::SeqCst);
+        });
     let read = during(
         || client.read_resource_with("a:b", &options),
         || {

@@ -22,7 +22,7 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ("frames in each direction of a memory pair", "transport/memory.rs", &["FRAMES: usize = "]),
     ("progress reports that wait for one caller", "peer/pending.rs", &["PROGRESS: usize = "]),
     ("notifications that wait for callbacks", "client/notices.rs", &["QUEUE: usize = "]),
-    ("tools on a page of `tools/list`, server", "server/builder.rs", &["page_size: "]),
+    ("items on a page of a list, server", "server/builder.rs", &["page_size: "]),
     (
         "pages and items of a whole list, client",
         "client/lists.rs",
@@ -35,10 +35,13 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         &["ENTRIES: usize = ", "ALL_BYTES: usize = ", "ENTRY_BYTES: usize = "],
     ),
     ("a trace context, each part of it", "client/trace.rs", &["MAX_BYTES: usize = "]),
-    ("the name of a tool", "tool/lint.rs", &["length > "]),
+    ("the name of a tool or prompt", "registry.rs", &["MAX_NAME_CHARS: usize = "]),
+    ("the address of a resource", "protocol/uri_template/mod.rs", &["MAX_BYTES: usize = "]),
     ("stderr of a child, kept for errors", "transport/stderr.rs", &["TAIL_BYTES: usize = "]),
     ("a line of stderr given to a callback", "transport/stderr.rs", &["LINE_BYTES: usize = "]),
     ("lines of stderr that wait for a callback", "transport/stderr.rs", &["QUEUE: usize = "]),
+    ("proposals in one completion", "protocol/completion.rs", &["MAX_VALUES: usize = "]),
+    ("the data of a log message, as JSON text", "context/logging.rs", &["MAX_DATA_BYTES: usize = "]),
     ("messages of a batch", "peer/batch.rs", &["MAX_MESSAGES: usize = "]),
     (
         "a URI template, and a URI to be matched with one",

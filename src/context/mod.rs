@@ -7,6 +7,7 @@
 
 mod ask;
 mod input;
+mod logging;
 mod progress;
 mod rounds;
 mod state;
@@ -17,6 +18,8 @@ use std::time::{Duration, Instant};
 
 pub(crate) use ask::needed;
 pub use ask::{Ability, AskError, Question, Questions};
+pub use logging::Entered;
+pub(crate) use logging::LogThreshold;
 pub(crate) use rounds::{Pause, Resumed, Rounds};
 pub(crate) use state::States;
 pub use state::{MemoryStates, StateError, StateStore};
@@ -26,7 +29,7 @@ use crate::json::{FromJson, Json, Object};
 use crate::jsonrpc::RequestId;
 use crate::peer::{Call, Outlet};
 use crate::protocol::notice::ProgressParams;
-use crate::protocol::{ClientCapabilities, Implementation, ProgressToken, ProtocolVersion};
+use crate::protocol::{ClientCapabilities, Implementation, LogLevel, ProgressToken, ProtocolVersion};
 use crate::sync::{CancelToken, Mutex, lock};
 
 /// What a handler sees of the call it serves: who calls, whether that was given up, and where progress goes.
@@ -41,6 +44,8 @@ struct Inner {
     caller: Caller,
     progress_token: Option<ProgressToken>,
     progress: Mutex<progress::Pace>,
+    /// The least severe log messages that a Modern request asks for.
+    log_level: Option<LogLevel>,
     meta: KeptMeta,
     /// The part of `meta` for the handler, taken out when it asks.
     other: OnceLock<Object>,
@@ -70,6 +75,8 @@ pub(crate) struct LegacyClient {
     pub(crate) capabilities: Option<Json>,
     /// Likewise.
     pub(crate) info: Option<Json>,
+    /// Which log messages it gets.
+    pub(crate) log_threshold: LogThreshold,
 }
 
 impl Context {
@@ -82,6 +89,7 @@ impl Context {
             caller: Caller::Local,
             progress_token: None,
             progress: Mutex::default(),
+            log_level: None,
             meta: KeptMeta::default(),
             other: OnceLock::new(),
             served: None,
@@ -113,6 +121,7 @@ impl Context {
             caller,
             progress_token: meta.progress_token.clone(),
             progress: Mutex::default(),
+            log_level: meta.log_level,
             meta: meta.keep(),
             other: OnceLock::new(),
             served: Some((Arc::clone(outlet), Arc::clone(call))),

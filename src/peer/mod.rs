@@ -107,6 +107,13 @@ pub(crate) trait Outlet: Send + Sync {
     /// waits for the peer, except to write where nobody else does.
     fn notify(&self, call: &Call, method: &str, params: &str, is_due: &dyn Fn() -> bool) -> bool;
 
+    /// Sends a notification, while `call` is open if it belongs to one. Never waits for the peer: it is written by another
+    /// thread.
+    ///
+    /// # Errors
+    /// When the peer does not read, so that there is no room; when `call` or the connection has ended.
+    fn post(&self, call: Option<&Call>, method: &str, params: Option<&str>) -> Result<(), NotSent>;
+
     /// Who waits for answers of the peer; `None` if it cannot be asked. See [`ask`](ask::ask).
     fn pending(&self) -> Option<&Pending>;
 

@@ -161,6 +161,21 @@ impl Outlet for Shared {
         matches!(pushed, Some(Some(Ok(()))))
     }
 
+    fn post(&self, call: Option<&Call>, method: &str, params: Option<&str>) -> Result<(), NotSent> {
+        let pushed = with_buffer(|frame| {
+            write_call(frame, None, method, params);
+            frame.push(b'\n');
+            match call {
+                Some(call) => call
+                    .while_open(|| self.outbox.push(frame))
+                    .unwrap_or_else(|| Err(NotSent::Closed("the request has ended".to_owned()))),
+                None => self.outbox.push(frame),
+            }
+        });
+        self.outbox.nudge();
+        pushed
+    }
+
     fn pending(&self) -> Option<&Pending> {
         Some(&self.pending)
     }

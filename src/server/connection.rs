@@ -107,6 +107,10 @@ impl Outlet for Nowhere {
         None
     }
 
+    fn post(&self, _call: Option<&Call>, _method: &str, _params: Option<&str>) -> Result<(), NotSent> {
+        Err(NotSent::Closed("there is no outlet".to_owned()))
+    }
+
     fn send(&self, _call: &Call, _frame: &[u8]) -> Result<(), NotSent> {
         Err(NotSent::Closed("there is no outlet".to_owned()))
     }

@@ -3,7 +3,7 @@
 use super::Inner;
 use super::asked::Asked;
 use super::connection::Connection;
-use crate::context::LegacyClient;
+use crate::context::{LegacyClient, LogThreshold};
 use crate::era::{negotiate, unsupported_version};
 use crate::json::{Json, Object};
 use crate::jsonrpc::ErrorObject;
@@ -95,6 +95,7 @@ impl Inner {
             version: version.clone(),
             capabilities: members.take("capabilities").map(Json::of_frame),
             info: members.take("clientInfo").map(Json::of_frame),
+            log_threshold: LogThreshold::new(config.logs()),
         });
         let mut result =
             InitializeResult::new(version.clone(), self.capabilities(&version), config.info.clone());

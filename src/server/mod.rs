@@ -8,11 +8,15 @@
 
 mod asked;
 mod builder;
+mod completions;
 mod connection;
 mod dispatch;
 mod feature;
 mod input;
+mod logging;
 mod pace;
+mod prompts;
+mod resources;
 mod tools;
 
 use std::fmt;
@@ -30,6 +34,8 @@ use pace::Paces;
 use crate::error::{Error, Result};
 use crate::jsonrpc::Message;
 use crate::peer::{CloseReport, Peer, Setup, Writing};
+use crate::prompt::PromptRegistry;
+use crate::resource::ResourceRegistry;
 use crate::sync::{CancelToken, Deadline, Mutex, lock};
 use crate::tool::ToolRegistry;
 use crate::transport::{OpenOptions, Patience, Stdio, Transport, tapped};
@@ -155,6 +161,18 @@ impl Server {
     #[must_use]
     pub fn tools(&self) -> &ToolRegistry {
         &self.0.config.tools
+    }
+
+    /// The prompts that are served, if there are some. Changing them tells the clients.
+    #[must_use]
+    pub fn prompts(&self) -> Option<&PromptRegistry> {
+        self.0.config.prompts.as_ref()
+    }
+
+    /// The resources that are served, if there are some.
+    #[must_use]
+    pub fn resources(&self) -> Option<&ResourceRegistry> {
+        self.0.config.resources.as_ref()
     }
 }
 
