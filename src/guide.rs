@@ -32,12 +32,12 @@
 //! |---|---|---|
 //! | the handler runs on | a thread of the client's pool, several at once | the thread that waits for the call, one after another |
 //! | its cancel token fires when | the server withdraws the question | the call is given up |
-//! | the user's time | has no limit here; the server has its own patience | counts for the call's total, not for its timeout |
+//! | the user's time | counts for the total of open calls, not for their timeout; the server has its own patience | counts for the call's total, not for its timeout |
 //! | a handler's error goes to | the server | the caller |
 //!
 //! # Threads
 //!
-//! There is no runtime and no global thread; every thread belongs to a connection. The thread that makes a call waits for
+//! There is no runtime and no global thread; every thread belongs to a connection, or to a server. The thread that makes a call waits for
 //! it, and progress callbacks run on it.
 //!
 //! | name | owner | how many | what it does | end |
@@ -48,6 +48,8 @@
 //! | `mcp-writer` | every connection | 0 or 1, from the first frame that cannot be written at once | writes what nobody else may wait for | with the connection |
 //! | `mcp-stderr` | a client's child process | 1, if stderr is captured | reads the child's stderr | with the pipe; never waited for |
 //! | `mcp-lines` | a client's child process | 1, if there is a callback for lines of stderr | runs the callback, in order | after the last line; never waited for |
+//! | `mcp-changes` | a server | 0 or 1, from the first change that somebody wants to hear of | tells the clients of all its connections what has changed, 10 ms after the first of a burst of changes; a client that does not read is tried again after 100 ms and delays no other | after 10 s without work, or with the last connection that listens |
+//! | `mcp-heard` | a server | 0 or 1, from the first notification of a client that has a callback | runs the callbacks, in order | with the server, after the callback that runs then |
 //! | `mcp-notices` | a client | 0 or 1, from the first notification that has a callback | runs the callbacks, in order | with the connection, after the callback that runs then |
 //!
 //! [`Server::start`](crate::Server::start) blocks the thread that calls it. A server with many connections calls
@@ -79,6 +81,11 @@
 //! | a trace context, each part of it | 8 KiB | | [`Error::InvalidUse`](crate::Error::InvalidUse) |
 //! | the name of a tool or prompt | 128 characters | | refused when it is registered |
 //! | the address of a resource | 8 KiB | | refused when it is registered; error -32602 when it is asked for |
+//! | notifications that wait for callbacks, server | 256 | | dropped, with a warning; "the root folders changed" is never lost |
+//! | open `subscriptions/listen` of a connection, server | 64 | | error -32603, "server busy" |
+//! | resources watched for a connection, over all its subscriptions, server | 1,024 | | error -32603, "server busy" |
+//! | the URI of a resource that is watched, server | 8 KiB | | error -32602 |
+//! | elicitations by URL that a server remembers for a connection | 1,024 | | of the oldest it cannot say that they are complete |
 //! | stderr of a child, kept for errors | the last 16 KiB | [`Stderr`](crate::transport::Stderr) | the older part is forgotten |
 //! | a line of stderr given to a callback | 16 KiB | | comes in pieces |
 //! | lines of stderr that wait for a callback | 1,024 | | dropped, with a warning |
@@ -108,10 +115,10 @@
 //! | no such resource | the same, code -32002 in the Legacy era; the address is in the error's data; [`is_resource_not_found`](crate::Error::is_resource_not_found) knows both | as the host decides |
 //! | a resource's function returned an error, or panicked | [`Error::Peer`](crate::Error::Peer), code -32603 | as the host decides |
 //! | a tool returned [`ToolError::protocol`](crate::ToolError::protocol) | [`Error::Peer`](crate::Error::Peer) with its code and data | as the host decides |
-//! | bad arguments for a prompt, or no such prompt | [`Error::Peer`](crate::Error::Peer), code -32602; the text names every argument | no: users choose prompts |
-//! | a prompt or a completer returned an error, or panicked | [`Error::Peer`](crate::Error::Peer), code -32603 | no |
 //! | the server asked for what this client cannot do | [`Error::Unsupported`](crate::Error::Unsupported); nobody was asked | as the host decides |
 //! | a handler for what the server asked failed, or its answer was not valid | [`Error::NotAnswered`](crate::Error::NotAnswered); a Legacy server gets the error, and says itself what comes of it | as the host decides |
+//! | bad arguments for a prompt, or no such prompt | [`Error::Peer`](crate::Error::Peer), code -32602; the text names every argument | no: users choose prompts |
+//! | a prompt or a completer returned an error, or panicked | [`Error::Peer`](crate::Error::Peer), code -32603 | no |
 //! | no answer in time | [`Error::Timeout`](crate::Error::Timeout); the server is told to stop | as the host decides |
 //! | [`reconnect`](crate::ClientHandle::reconnect) during a call | as when the server ends | as the host decides |
 //! | the server ended during a call | [`Error::OutcomeUnknown`](crate::Error::OutcomeUnknown), or [`Error::Closed`](crate::Error::Closed) if repeating the request is harmless; with exit status and the end of stderr | as the host decides |

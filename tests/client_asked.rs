@@ -203,6 +203,32 @@ fn a_question_that_is_withdrawn_is_not_answered() {
 }
 
 #[test]
+fn the_users_time_does_not_count_and_the_total_does() {
+    let builder = Client::builder().on_elicit(|form| {
+        assert!(!form.cancel_token().wait_timeout(Duration::from_millis(1_200)));
+        Ok(ElicitResult::decline())
+    });
+    let (client, mut peer) = greeted(builder);
+    let times = |total: u64| {
+        let total = Duration::from_millis(total);
+        CallOptions::default().with_timeout(Duration::from_millis(500)).with_total(total)
+    };
+    let open = call(&client, times(30_000));
+    let request = peer.expect_request("tools/call");
+    peer.request("q", "elicitation/create", form());
+    peer.expect_result("q");
+    peer.respond(&request.id, json!({"content": []}));
+    open.join().expect("no panic").expect("a result");
+
+    let start = Instant::now();
+    let open = call(&client, times(700));
+    peer.expect_request("tools/call");
+    peer.request("q", "elicitation/create", form());
+    assert!(open.join().expect("no panic").expect_err("too late").is_timeout());
+    assert!(start.elapsed() < Duration::from_millis(1_200), "{:?}", start.elapsed());
+}
+
+#[test]
 fn reading_and_closing_do_not_wait_for_a_handler() {
     let (_release_tx, release) = bounded(1);
     let (builder, entered) = waiting(release);

@@ -23,6 +23,7 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ("progress reports that wait for one caller", "peer/pending.rs", &["PROGRESS: usize = "]),
     ("notifications that wait for callbacks", "client/notices.rs", &["QUEUE: usize = "]),
     ("items on a page of a list, server", "server/builder.rs", &["page_size: "]),
+    ("notifications that wait for callbacks, server", "server/heard.rs", &["QUEUE: usize = "]),
     (
         "pages and items of a whole list, client",
         "client/lists.rs",
@@ -37,6 +38,22 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ("a trace context, each part of it", "client/trace.rs", &["MAX_BYTES: usize = "]),
     ("the name of a tool or prompt", "registry.rs", &["MAX_NAME_CHARS: usize = "]),
     ("the address of a resource", "protocol/uri_template/mod.rs", &["MAX_BYTES: usize = "]),
+    (
+        "open `subscriptions/listen` of a connection, server",
+        "server/changes/marks.rs",
+        &["MAX_LISTENS: usize = "],
+    ),
+    (
+        "resources watched for a connection, over all its subscriptions, server",
+        "server/changes/marks.rs",
+        &["MAX_URIS: usize = "],
+    ),
+    ("the URI of a resource that is watched, server", "server/watch.rs", &["MAX_URI_BYTES: usize = "]),
+    (
+        "elicitations by URL that a server remembers for a connection",
+        "context/mod.rs",
+        &["MAX_ASKED_URLS: usize = "],
+    ),
     ("stderr of a child, kept for errors", "transport/stderr.rs", &["TAIL_BYTES: usize = "]),
     ("a line of stderr given to a callback", "transport/stderr.rs", &["LINE_BYTES: usize = "]),
     ("lines of stderr that wait for a callback", "transport/stderr.rs", &["QUEUE: usize = "]),
@@ -146,9 +163,15 @@ fn the_guide_gives_the_limits_that_the_code_has() {
 #[test]
 fn the_guide_names_every_thread() {
     let guide = source("guide.rs");
-    for file in
-        ["peer/mod.rs", "peer/reader.rs", "peer/outbox.rs", "client/notices.rs", "transport/stderr.rs"]
-    {
+    for file in [
+        "peer/mod.rs",
+        "server/changes/mod.rs",
+        "server/heard.rs",
+        "peer/reader.rs",
+        "peer/outbox.rs",
+        "client/notices.rs",
+        "transport/stderr.rs",
+    ] {
         let code = source(file);
         let names: Vec<_> = code.split('"').filter(|text| text.starts_with("mcp-")).collect();
         assert!(!names.is_empty(), "{file} starts no thread");

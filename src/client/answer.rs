@@ -3,6 +3,7 @@
 //! **Invariant:** nothing reaches a handler that was not declared, and nothing leaves that was not asked for.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
 
 use serde::Serialize;
 
@@ -18,17 +19,54 @@ use crate::protocol::{
     ClientCapabilities, CreateMessageParams, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
     InputRequest, ListRootsParams, ListRootsResult, ProtocolVersion,
 };
+use crate::sync::{Mutex, lock};
 
 /// Who answers, and what was declared of it. Fixed for the life of a client.
 pub(super) struct Answers {
     pub(super) handlers: Handlers,
     pub(super) declared: ClientCapabilities,
     pub(super) urls: Urls,
+    pub(super) held_up: HeldUp,
+}
+
+/// How long a Legacy server has been kept waiting for an answer: meanwhile its own answers cannot come, whichever call they
+/// are for. Locked for a look.
+#[derive(Default)]
+pub(super) struct HeldUp(Mutex<Held>);
+
+#[derive(Default)]
+struct Held {
+    questions: usize,
+    last: Option<Instant>,
+}
+
+/// A question is open until this is dropped.
+pub(super) struct Holding<'a>(&'a HeldUp);
+
+impl HeldUp {
+    pub(super) fn hold(&self) -> Holding<'_> {
+        lock(&self.0).questions += 1;
+        Holding(self)
+    }
+
+    /// The last moment at which an answer was wanted here.
+    pub(super) fn until(&self) -> Option<Instant> {
+        let held = lock(&self.0);
+        if held.questions > 0 { Some(Instant::now()) } else { held.last }
+    }
+}
+
+impl Drop for Holding<'_> {
+    fn drop(&mut self) {
+        let mut held = lock(&self.0.0);
+        held.questions -= 1;
+        held.last = Some(Instant::now());
+    }
 }
 
 impl Answers {
     pub(super) fn new(handlers: Handlers, declared: ClientCapabilities) -> Self {
-        Self { handlers, declared, urls: Urls::default() }
+        Self { handlers, declared, urls: Urls::default(), held_up: HeldUp::default() }
     }
 
     /// Whether the client has anything to do with this method of a Legacy server.

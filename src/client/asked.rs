@@ -65,8 +65,8 @@ impl<P> Asked<P> {
         Self { params, about }
     }
 
-    /// The server that asks, as the transport knows it: a command line or an address. A user must be able to tell which server
-    /// wants something, and this is not self-reported.
+    /// The server that asks, as the transport knows it: a command line or an address. A user must be able to tell
+    /// which server wants something, and this is not self-reported.
     #[must_use]
     pub fn origin(&self) -> String {
         self.about.client.session.origin()
@@ -78,8 +78,8 @@ impl<P> Asked<P> {
         self.about.server.as_deref()
     }
 
-    /// What tells this question from the others that are open: the server's key, its id for a URL that a call required, or the
-    /// id of its request.
+    /// What tells this question from the others that are open: the server's key, its id for a URL that a call
+    /// required, or the id of its request.
     #[must_use]
     pub fn key(&self) -> &str {
         &self.about.key
@@ -97,8 +97,8 @@ impl<P> Asked<P> {
         &self.about.cancel
     }
 
-    /// When the call is given up whatever the answer; `None` is never. A Legacy server has a patience of its own, which it does
-    /// not tell.
+    /// When the call is given up whatever the answer; `None` is never. A Legacy server has a patience of its own,
+    /// which it does not tell.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         self.about.deadline
@@ -128,16 +128,17 @@ impl Asked<ElicitFormParams> {
 }
 
 impl Asked<ElicitUrlParams> {
-    /// The host of the URL, in lower case and without the port, to be shown to the user beside the whole URL. The browser will go to
-    /// this host and no other: a URL about which one could be mistaken is refused before anybody sees it.
+    /// The host of the URL, in lower case and without the port, to be shown to the user beside the whole URL. The
+    /// browser will go to this host and no other: a URL about which one could be mistaken is refused before anybody
+    /// sees it.
     #[must_use]
     pub fn host(&self) -> String {
         // Looked at before.
         host(&self.params.url).map(str::to_ascii_lowercase).unwrap_or_default()
     }
 
-    /// Whether the host's name is not the one that a browser shows: letters of other alphabets in disguise, which can look like those of a
-    /// well-known name. Worth a warning.
+    /// Whether the host's name is not the one that a browser shows: letters of other alphabets in disguise, which can
+    /// look like those of a well-known name. Worth a warning.
     #[must_use]
     pub fn has_punycode(&self) -> bool {
         // spec: 2026-07-28 client/elicitation#safe-url-handling

@@ -230,8 +230,9 @@ impl ClientBuilder {
         self
     }
 
-    /// Asks the user with a form, for a server that wants it: `answer` shows the form and says what the user did. Where it runs is told at
-    /// [`ClientHandler`]. That the client can do this, and each of the following, is declared to servers if it is set, and not otherwise.
+    /// Asks the user with a form, for a server that wants it: `answer` shows the form and says what the user did.
+    /// Where it runs is told at [`ClientHandler`]. That the client can do this, and each of the following, is
+    /// declared to servers if it is set, and not otherwise.
     ///
     /// ```
     /// use serde_json::json;
@@ -264,8 +265,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Sends the user to a URL, for a server that wants it. `answer` shows the whole URL and its [host](Asked::host), and opens it if
-    /// the user agrees; nothing here does. See [`ClientHandler::elicit_url`].
+    /// Sends the user to a URL, for a server that wants it. `answer` shows the whole URL and its [host](Asked::host),
+    /// and opens it if the user agrees; nothing here does. See [`ClientHandler::elicit_url`].
     ///
     /// ```
     /// use tinymcp::Client;
@@ -286,8 +287,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Calls `callback` with the id of a URL the user was sent to, when the server says that it is done with. Servers of 2025-11-25 may say
-    /// so. It runs on the thread of the other notifications.
+    /// Calls `callback` with the id of a URL the user was sent to, when the server says that it is done with. Servers
+    /// of 2025-11-25 may say so. It runs on the thread of the other notifications.
     #[must_use]
     pub fn on_elicitation_complete(mut self, callback: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.notices.on_elicitation_complete = Some(Arc::new(callback));
@@ -327,15 +328,16 @@ impl ClientBuilder {
         self
     }
 
-    /// The closure of [`on_sample`](Self::on_sample) can add context of servers. Without this, no question for it comes with that wish.
+    /// The closure of [`on_sample`](Self::on_sample) can add context of servers. Without this, no question for it
+    /// comes with that wish.
     #[must_use]
     pub fn sampling_with_context(mut self) -> Self {
         self.handlers.with_context = true;
         self
     }
 
-    /// The folders on which servers may work; [`set_roots`](ClientHandle::set_roots) changes them. One that does not begin with `file://`
-    /// is an error when the client is opened.
+    /// The folders on which servers may work; [`set_roots`](ClientHandle::set_roots) changes them. One that does not
+    /// begin with `file://` is an error when the client is opened.
     ///
     /// ```
     /// use tinymcp::Client;
@@ -350,8 +352,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Finds out the folders on which servers may work, whenever a server asks; [`roots_changed`](ClientHandle::roots_changed) tells
-    /// that there are others.
+    /// Finds out the folders on which servers may work, whenever a server asks;
+    /// [`roots_changed`](ClientHandle::roots_changed) tells that there are others.
     #[must_use]
     pub fn on_roots(
         mut self,

@@ -1,4 +1,4 @@
-//! One call: its options, its handle, its one outcome.
+//! One request: its options, its one outcome.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,21 +7,19 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::input::{Round, Rounds, questions};
+use super::input::{Round, Rounds};
 use super::session::{Session, Settled};
 use super::trace::TraceContext;
-use crate::era::read_call_result;
 use crate::error::{Error, Phase, Result};
 use crate::json::{FromJson, Json, Members, Object};
 use crate::jsonrpc::write_json;
 use crate::method::Method;
 use crate::peer::{NoResult, NotStarted, Patient, Waited, Waiting, wait};
 use crate::protocol::LogLevel;
-use crate::protocol::input::{InputRequiredResult, RequestState};
+use crate::protocol::input::RequestState;
 use crate::protocol::lifecycle::ResultType;
 use crate::protocol::notice::{CancelledParams, ProgressParams};
-use crate::protocol::tool::CallToolResult;
-use crate::sync::CancelToken;
+use crate::sync::{CancelToken, Deadline};
 
 type OnProgress = Arc<dyn Fn(&ProgressParams) + Send + Sync>;
 
@@ -80,9 +78,9 @@ impl CallOptions {
         self
     }
 
-    /// Goes on with a call that ended in [`Outcome::InputRequired`]: `answers` are by the keys of its questions, each the result
-    /// that such a question asks for, and `state` is what the server wants back, unchanged. They belong to that call, made with the same name and
-    /// arguments, and to no other. From 2026-07-28 on.
+    /// Goes on with a call that ended in [`Outcome::InputRequired`]: `answers` are by the keys of its questions, each
+    /// the result that such a question asks for, and `state` is what the server wants back, unchanged. They belong to
+    /// that call, made with the same name and arguments, and to no other. From 2026-07-28 on.
     #[must_use]
     pub fn with_input(mut self, answers: Object, state: Option<RequestState>) -> Self {
         self.input = Some(Arc::new(Round { answers, state }));
@@ -133,75 +131,13 @@ impl fmt::Debug for CallOptions {
     }
 }
 
-/// What came of one round of a call.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Outcome {
-    /// It is over.
-    Complete(CallToolResult),
-    /// The server asks something first. [`CallOptions::with_input`] goes on.
-    InputRequired(InputRequiredResult),
-}
-
-/// An open call. Dropping it without [`wait`](Self::wait) gives the call up and tells the server so.
-#[must_use = "dropping the handle gives the call up"]
-pub struct CallHandle {
-    /// What is sent again if the server asks something.
-    name: String,
-    arguments: Json,
-    open: Option<Open>,
-}
-
-impl CallHandle {
-    /// Waits for the result. What a Modern server asks first is answered on this thread, by the handlers of the client.
-    ///
-    /// # Errors
-    /// As [`ClientHandle::call_tool`](super::ClientHandle::call_tool).
-    pub fn wait(mut self) -> Result<CallToolResult> {
-        match self.open.take() {
-            Some(open) => {
-                let write = |out: &mut Vec<u8>| write_call(out, &self.name, &self.arguments);
-                Rounds::new(&open, &self.name, &write).finish(open, tool_result)
-            }
-            None => Err(Error::InvalidUse("the call has been waited for".into())),
-        }
-    }
-
-    /// Gives the call up and tells the server why.
-    pub fn cancel(mut self, reason: &str) {
-        if let Some(open) = self.open.take() {
-            open.give_up(reason);
-        }
-    }
-
-    /// The id of the request.
-    #[must_use]
-    pub fn request_id(&self) -> Option<crate::RequestId> {
-        self.open.as_ref().map(|open| open.waiting.id.into())
-    }
-}
-
-impl Drop for CallHandle {
-    fn drop(&mut self) {
-        if let Some(open) = self.open.take() {
-            open.give_up("abandoned");
-        }
-    }
-}
-
-impl fmt::Debug for CallHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallHandle").field("id", &self.request_id()).finish_non_exhaustive()
-    }
-}
-
 /// A request that has been sent.
 pub(super) struct Open {
     pub(super) session: Arc<Session>,
     /// Of the connection on which it was sent: there may be another by the time the answer comes.
     pub(super) settled: Arc<Settled>,
     pub(super) method: Cow<'static, str>,
-    waiting: Waiting,
+    pub(super) waiting: Waiting,
     start: Instant,
     /// When the first round of the call was sent, if this is a later one.
     began: Option<Instant>,
@@ -280,12 +216,6 @@ impl Open {
     /// Waits for the answer to this round.
     pub(super) fn wait(&self) -> Result<Json> {
         let defaults = &self.session.config.timeouts;
-        let spent = self.start.duration_since(self.began());
-        let patient = Patient {
-            each: self.options.timeout(&self.session),
-            total: self.options.total(&self.session).map(|total| total.saturating_sub(spent)),
-            resets: self.options.resets.unwrap_or(defaults.reset_on_progress),
-        };
         let mut last = f64::NEG_INFINITY;
         let mut report = |params: &Json| match ProgressParams::from_json(params.as_raw()) {
             // spec: 2026-07-28 basic/patterns/progress (the value MUST increase)
@@ -298,11 +228,27 @@ impl Open {
             Ok(progress) => log::debug!("ignored progress {}: it was {last} before", progress.progress),
             Err(e) => log::debug!("ignored progress: {e}"),
         };
-        let on_progress = self.options.on_progress.is_some().then_some(&mut report as &mut dyn FnMut(&Json));
         let peer = &self.settled.peer;
         let look = || peer.look_after();
         let cancel = self.options.cancel.as_ref();
-        let waited = wait(&self.waiting, self.start, patient, cancel, on_progress, &look);
+        let mut since = self.start;
+        let waited = loop {
+            let on_progress =
+                self.options.on_progress.is_some().then_some(&mut report as &mut dyn FnMut(&Json));
+            let spent = since.duration_since(self.began());
+            let patient = Patient {
+                each: self.options.timeout(&self.session),
+                total: self.options.total(&self.session).map(|total| total.saturating_sub(spent)),
+                resets: self.options.resets.unwrap_or(defaults.reset_on_progress),
+            };
+            match wait(&self.waiting, since, patient, cancel, on_progress, &look) {
+                Waited::TimedOut(_) => match self.held_up().filter(|until| *until > since) {
+                    Some(until) if !self.total().has_passed() => since = until,
+                    _ => break Waited::TimedOut(self.start.elapsed()),
+                },
+                waited => break waited,
+            }
+        };
         if matches!(waited, Waited::Answer(_)) {
             peer.give_back(&self.waiting);
         }
@@ -328,6 +274,16 @@ impl Open {
         }
     }
 
+    /// When a Legacy server last waited for an answer of this client, before it could go on with this or another call.
+    fn held_up(&self) -> Option<Instant> {
+        if self.settled.is_modern() { None } else { self.session.answers.held_up.until() }
+    }
+
+    /// When the call is given up in all.
+    pub(super) fn total(&self) -> Deadline {
+        Deadline::of(self.began(), self.options.total(&self.session))
+    }
+
     fn has_ended_soon(&self) -> bool {
         self.settled.peer.has_ended_within(Duration::from_millis(50))
     }
@@ -347,7 +303,7 @@ impl Open {
     }
 
     /// Stops waiting and tells the server, without waiting for it to read that.
-    fn give_up(&self, reason: &str) {
+    pub(super) fn give_up(&self, reason: &str) {
         let peer = &self.settled.peer;
         // spec: 2026-07-28 basic/patterns/cancellation#behavior-requirements (only of what is believed to be in progress)
         if !peer.forget(self.waiting.id) {
@@ -360,67 +316,6 @@ impl Open {
         if let Err(e) = peer.notify("notifications/cancelled", Some(&params)) {
             log::debug!("the cancellation of {} was not sent: {e:?}", self.waiting.id);
         }
-    }
-}
-
-/// `arguments` as the text of a JSON object.
-pub(super) fn arguments(arguments: impl Serialize) -> Result<Json> {
-    let json = Json::new(&arguments).map_err(|e| Error::InvalidUse(format!("arguments are no JSON: {e}")))?;
-    match json.as_str().as_bytes().first() {
-        Some(b'{') => Ok(json),
-        _ if json.as_str() == "null" => Ok(Json::empty_object()),
-        _ => Err(Error::InvalidUse(format!("arguments must be a JSON object, not {:.40}", json.as_str()))),
-    }
-}
-
-fn write_call(out: &mut Vec<u8>, name: &str, arguments: &Json) {
-    out.extend_from_slice(b"\"name\":");
-    write_json(out, name);
-    out.extend_from_slice(b",\"arguments\":");
-    out.extend_from_slice(arguments.as_str().as_bytes());
-}
-
-/// Sends a tool call.
-fn send(session: &Arc<Session>, name: &str, arguments: &Json, options: &CallOptions) -> Result<Open> {
-    let settled = settled(session, options)?;
-    Open::start(session, settled, "tools/call", &|out| write_call(out, name, arguments), options)
-}
-
-/// Sends a tool call that is waited for later.
-pub(super) fn start(
-    session: &Arc<Session>,
-    name: &str,
-    arguments: Json,
-    options: &CallOptions,
-) -> Result<CallHandle> {
-    let open = Some(send(session, name, &arguments, options)?);
-    Ok(CallHandle { name: name.to_owned(), arguments, open })
-}
-
-/// Calls a tool, in as many rounds as it takes.
-pub(super) fn tool(
-    session: &Arc<Session>,
-    name: &str,
-    arguments: &Json,
-    options: &CallOptions,
-) -> Result<CallToolResult> {
-    let open = send(session, name, arguments, options)?;
-    let write = |out: &mut Vec<u8>| write_call(out, name, arguments);
-    Rounds::new(&open, name, &write).finish(open, tool_result)
-}
-
-/// Calls a tool, one round.
-pub(super) fn tool_once(
-    session: &Arc<Session>,
-    name: &str,
-    arguments: &Json,
-    options: &CallOptions,
-) -> Result<Outcome> {
-    let open = send(session, name, arguments, options)?;
-    let result = open.wait()?;
-    match tool_result(&result, &open.settled)? {
-        Some(result) => Ok(Outcome::Complete(result)),
-        None => Ok(Outcome::InputRequired(questions(&result, "tools/call")?)),
     }
 }
 
@@ -441,9 +336,9 @@ pub(super) fn request(
     Open::start(session, settled, method.to_owned(), &|out| write_members(out, params), options)?.wait()
 }
 
-/// The same for a request that a Modern server may answer with questions, in as many rounds as it takes; `name` is what is
-/// asked for, for those who answer. The result does not ask anything; whether it is whole is for the caller to look at. `true`:
-/// it is the answer to the request alone, and so may be cached.
+/// The same for a request that a Modern server may answer with questions, in as many rounds as it takes; `name` is
+/// what is asked for, for those who answer. The result does not ask anything; whether it is whole is for the caller
+/// to look at. `true`: it is the answer to the request alone, and so may be cached.
 ///
 /// spec: 2026-07-28 server/utilities/caching#cache-key (what depends on input MUST NOT be cached)
 pub(super) fn request_in_rounds(
@@ -474,17 +369,6 @@ fn write_members(out: &mut Vec<u8>, params: &[(&str, Json)]) {
         out.push(b':');
         out.extend_from_slice(value.as_str().as_bytes());
     }
-}
-
-/// Reads a tool's result; `None` if it is a question.
-fn tool_result(result: &Json, settled: &Settled) -> Result<Option<CallToolResult>> {
-    let result = read_call_result(result.as_raw(), &settled.identity.version)
-        .map_err(|e| Error::Protocol(format!("the result of tools/call: {e}")))?;
-    if result.result_type == Some(ResultType::InputRequired) && settled.is_modern() {
-        return Ok(None);
-    }
-    must_be_complete(result.result_type.as_ref())?;
-    Ok(Some(result))
 }
 
 /// Whether the result says that it is whole.

@@ -12,14 +12,15 @@ use crate::protocol::{
 };
 use crate::sync::{Mutex, lock};
 
-/// Answers what servers ask, in both eras alike. For most clients the closures of [`ClientBuilder`](super::ClientBuilder) do:
-/// [`on_elicit`](super::ClientBuilder::on_elicit) and the others.
+/// Answers what servers ask, in both eras alike. For most clients the closures of
+/// [`ClientBuilder`](super::ClientBuilder) do: [`on_elicit`](super::ClientBuilder::on_elicit) and the others.
 ///
 /// What it [`can`](Self::can) do is declared to servers, and nothing else is asked of it.
 ///
-/// **Where it runs:** a Legacy server asks by a request, which is answered on a thread of the client's pool, at most 16 at a time. A
-/// Modern server asks by ending a call, and the answers are given on the thread that waits for that call, one after another.
-/// So a handler must be ready for several threads, and may use the client. A panic in it is an error for who asked.
+/// **Where it runs:** a Legacy server asks by a request, which is answered on a thread of the client's pool, at most
+/// 16 at a time. A Modern server asks by ending a call, and the answers are given on the thread that waits for that
+/// call, one after another. So a handler must be ready for several threads, and may use the client. A panic in it is
+/// an error for who asked.
 ///
 /// ```
 /// use tinymcp::client::{Asked, ClientHandler};
@@ -52,11 +53,12 @@ use crate::sync::{Mutex, lock};
 /// # let _ = builder;
 /// ```
 pub trait ClientHandler: Send + Sync {
-    /// Whether it can do this. Asked once, when the client is opened.
+    /// Whether it can do this. Always the same, as it is declared when the client is opened.
     fn can(&self, ability: Ability) -> bool;
 
-    /// Asks the user with a form, if it can [`Form`](Ability::Form). The user must see which server asks, and be able to decline. An accepted
-    /// answer must fit the form's schema; one that does not is never sent, and the server gets the error -32603.
+    /// Asks the user with a form, if it can [`Form`](Ability::Form). The user must see which server asks, and be able
+    /// to decline. An accepted answer must fit the form's schema; one that does not is never sent, and the server
+    /// gets the error -32603.
     ///
     /// # Errors
     /// What to answer, if there is neither an answer nor a refusal by the user.
@@ -64,10 +66,11 @@ pub trait ClientHandler: Send + Sync {
         Err(without(form))
     }
 
-    /// Sends the user to a URL, if it can do [`Url`](Ability::Url). Nothing here opens or fetches it. The user must see
-    /// the whole URL and its [host](Asked::host) and agree before it is opened; addresses that are not of the web, or about whose
-    /// host one could be mistaken, are refused before. Accepted means that the user agreed; a call that could not go on without it is
-    /// made again as soon as this returns, so a handler may wait until the user says that everything is done there.
+    /// Sends the user to a URL, if it can do [`Url`](Ability::Url). Nothing here opens or fetches it. The user must
+    /// see the whole URL and its [host](Asked::host) and agree before it is opened; addresses that are not of the
+    /// web, or about whose host one could be mistaken, are refused before. Accepted means that the user agreed; a
+    /// call that could not go on without it is made again as soon as this returns, so a handler may wait until the
+    /// user says that everything is done there.
     ///
     /// # Errors
     /// As [`elicit`](Self::elicit).
@@ -75,8 +78,8 @@ pub trait ClientHandler: Send + Sync {
         Err(without(url))
     }
 
-    /// Asks the language model, if it can do [`Sampling`](Ability::Sampling). Tools, and context of servers, are only asked of one that can
-    /// do that.
+    /// Asks the language model, if it can do [`Sampling`](Ability::Sampling). Tools, and context of servers, are only
+    /// asked of one that can do that.
     ///
     /// # Errors
     /// What to answer if there is no answer; code -1 is for a user who refused.

@@ -8,9 +8,10 @@
 //!
 //! A server of 2025-11-25 may refuse a call with URLs that the user has to visit first; that is a round as well.
 //!
-//! The handlers run on the thread that waits for the call: it has nothing else to do, whatever it holds and expects (a terminal, a
-//! thread-local, an order) stays as it was when it made the call, its cancel token and its deadline count for them too, and
-//! nobody has to bound or end other threads. A server that asks several things at once gets them answered in its order.
+//! The handlers run on the thread that waits for the call: it has nothing else to do, whatever it holds and expects
+//! (a terminal, a thread-local, an order) stays as it was when it made the call, its cancel token and its deadline
+//! count for them too, and nobody has to bound or end other threads. A server that asks several things at once gets
+//! them answered in its order.
 //!
 //! **Invariant:** everything about a call is in its own [`Rounds`]; no state or answer reaches another call.
 //!
@@ -84,8 +85,7 @@ pub(super) struct Rounds<'a> {
 impl<'a> Rounds<'a> {
     /// Of the call `first`, which has been sent.
     pub(super) fn new(first: &Open, name: &'a str, write_members: &'a dyn Fn(&mut Vec<u8>)) -> Self {
-        let deadline = Deadline::of(first.began(), first.options.total(&first.session));
-        Self { name, write_members, deadline, count: 0, empty: 0, visited: Vec::new() }
+        Self { name, write_members, deadline: first.total(), count: 0, empty: 0, visited: Vec::new() }
     }
 
     /// Waits for the result; `read` is `None` for one that asks.
@@ -224,7 +224,8 @@ impl<'a> Rounds<'a> {
                 return Ok(false);
             }
         }
-        // The handler has returned, so the user is done as far as one can tell. If the server sees it otherwise, it may say when.
+        // The handler has returned, so the user is done as far as one can tell. If the server sees it otherwise, it
+        // may say when.
         Ok(is_new || self.are_done(open, &again)?)
     }
 

@@ -22,6 +22,7 @@ mod remote;
 mod role;
 mod session;
 mod state;
+mod tool_call;
 mod trace;
 mod typed;
 mod urls;
@@ -33,12 +34,13 @@ use std::sync::Arc;
 
 pub use asked::{Asked, RelatedCall};
 pub use builder::{ClientBuilder, Timeouts};
-pub use call::{CallHandle, CallOptions, Outcome};
+pub use call::CallOptions;
 pub use handler::ClientHandler;
 pub use lists::{List, Pages};
 pub use remote::{Caller, RemoteTool};
 pub use session::ServerIdentity;
 use session::Session;
+pub use tool_call::{CallHandle, Outcome};
 pub use trace::TraceContext;
 
 use crate::error::Result;
@@ -176,9 +178,10 @@ impl ClientHandle {
     ///
     /// `arguments` is anything that serializes to a JSON object; `()` stands for none.
     ///
-    /// What the server asks meanwhile is answered by the handlers of [`ClientBuilder`]. A Modern server asks by ending the call, which is
-    /// then made again with the answers, up to [`max_input_rounds`](ClientBuilder::max_input_rounds) times. The timeout starts anew with each
-    /// round and does not count what the handlers take; the total does.
+    /// What the server asks meanwhile is answered by the handlers of [`ClientBuilder`]. A Modern server asks by
+    /// ending the call, which is then made again with the answers, up to
+    /// [`max_input_rounds`](ClientBuilder::max_input_rounds) times. The timeout starts anew with each round, and in
+    /// both eras it does not count what the handlers take; the total does.
     ///
     /// # Errors
     /// When the server answers with an error (an unknown tool), or does not answer. When it asks for something:
@@ -199,11 +202,11 @@ impl ClientHandle {
         arguments: impl serde::Serialize,
         options: &CallOptions,
     ) -> Result<CallToolResult> {
-        call::tool(&self.session, name, &call::arguments(arguments)?, options)
+        tool_call::tool(&self.session, name, &tool_call::arguments(arguments)?, options)
     }
 
-    /// One round of a call: what a Modern server asks is handed to the caller, and not to the handlers. So the answers can
-    /// come from elsewhere, at any time, and even in another process.
+    /// One round of a call: what a Modern server asks is handed to the caller, and not to the handlers. So the
+    /// answers can come from elsewhere, at any time, and even in another process.
     ///
     /// ```no_run
     /// use serde_json::json;
@@ -231,8 +234,8 @@ impl ClientHandle {
     /// # drop(result); Ok(()) }
     /// ```
     ///
-    /// What a server may ask is still what the handlers of the client can do, as only that is declared. A Legacy server asks by
-    /// requests, which the handlers answer; a call to it is always complete.
+    /// What a server may ask is still what the handlers of the client can do, as only that is declared. A Legacy
+    /// server asks by requests, which the handlers answer; a call to it is always complete.
     ///
     /// # Errors
     /// As [`call_tool`](Self::call_tool).
@@ -242,7 +245,7 @@ impl ClientHandle {
         arguments: impl serde::Serialize,
         options: &CallOptions,
     ) -> Result<Outcome> {
-        call::tool_once(&self.session, name, &call::arguments(arguments)?, options)
+        tool_call::tool_once(&self.session, name, &tool_call::arguments(arguments)?, options)
     }
 
     /// Sends a call and returns at once, so that one thread can keep many calls open. The timeout runs from now.
@@ -255,7 +258,7 @@ impl ClientHandle {
         arguments: impl serde::Serialize,
         options: &CallOptions,
     ) -> Result<CallHandle> {
-        call::start(&self.session, name, call::arguments(arguments)?, options)
+        tool_call::start(&self.session, name, tool_call::arguments(arguments)?, options)
     }
 
     /// The tools of the server as [`Tool`](crate::Tool)s, ready to be registered beside local ones.
@@ -288,24 +291,25 @@ impl ClientHandle {
         call::request(&self.session, call::settled(&self.session, options)?, method, params, options)
     }
 
-    /// Changes the list of roots that the client was [built](ClientBuilder::roots) with. A Legacy server is told that it changed; a Modern
-    /// one asks whenever it wants to know.
+    /// Changes the list of roots that the client was [built](ClientBuilder::roots) with. A Legacy server is told that
+    /// it changed; a Modern one asks whenever it wants to know.
     ///
     /// # Errors
-    /// - [`Error::InvalidUse`](crate::Error::InvalidUse) if there was no such list, or a root does not begin with `file://`;
-    ///   nothing is changed then.
-    /// - [`Error::Busy`](crate::Error::Busy) if too much waits for a server that does not read: the list is changed, and the server was not told.
+    /// - [`Error::InvalidUse`](crate::Error::InvalidUse) if there was no such list, or a root does not begin with
+    ///   `file://`; nothing is changed then.
+    /// - [`Error::Busy`](crate::Error::Busy) if too much waits for a server that does not read: the list is changed,
+    ///   and the server was not told.
     pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<()> {
         self.session.answers.handlers.set_roots(roots.into_iter().collect())?;
         self.roots_changed()
     }
 
-    /// Tells a Legacy server that the roots changed, which a handler of the client's own finds out. [`set_roots`](Self::set_roots) does it by
-    /// itself.
+    /// Tells a Legacy server that the roots changed, which a handler of the client's own finds out.
+    /// [`set_roots`](Self::set_roots) does it by itself.
     ///
     /// # Errors
-    /// [`Error::InvalidUse`](crate::Error::InvalidUse) if the client has no roots, [`Error::Busy`](crate::Error::Busy) if too
-    /// much waits for a server that does not read.
+    /// [`Error::InvalidUse`](crate::Error::InvalidUse) if the client has no roots,
+    /// [`Error::Busy`](crate::Error::Busy) if too much waits for a server that does not read.
     pub fn roots_changed(&self) -> Result<()> {
         if self.session.answers.declared.roots.is_none() {
             return Err(crate::Error::InvalidUse("the client has no roots".to_owned()));

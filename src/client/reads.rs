@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::ClientHandle;
-use super::call::{CallOptions, arguments, settled};
+use super::call::{CallOptions, settled};
+use super::tool_call::arguments;
 use super::typed::ask;
 use crate::era::{Lower, lowered};
 use crate::error::{Error, Result};

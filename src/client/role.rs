@@ -81,6 +81,7 @@ impl ClientRole {
         let Some(session) = self.session.upgrade() else {
             return Err(ErrorObject::internal("this client is closed"));
         };
+        let _holding = self.answers.held_up.hold();
         let request = InputRequest::read(method.to_owned(), serving.request.params)
             .map_err(ErrorObject::invalid_params)?;
         let server = self.greeted();

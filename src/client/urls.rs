@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 
 use crate::sync::{CancelToken, Mutex, lock};
 
-/// So many URLs that a user was sent to are remembered for the notice that they are done with; then the oldest is forgotten.
+/// So many URLs that a user was sent to are remembered for the notice that they are done with; then the oldest is
+/// forgotten.
 const REMEMBERED: usize = 256;
 
 /// The host of a web address.
 ///
-/// Browsers repair a lot: they take `\` for `/`, drop line breaks, and know names and passwords before the host. What a user
-/// reads must be where the browser goes, so everything that would need repair is refused.
+/// Browsers repair a lot: they take `\` for `/`, drop line breaks, and know names and passwords before the host. What
+/// a user reads must be where the browser goes, so everything that would need repair is refused.
 ///
 /// spec: 2026-07-28 client/elicitation#safe-url-handling
 pub(super) fn host(url: &str) -> Result<&str, &'static str> {

@@ -1,7 +1,7 @@
 //! [`Context`]: what a handler sees of the call it serves.
 //!
 //! A handler is written once for both eras. What it asks of the client is a request to a Legacy one, which this thread waits
-//! for; a Modern one gets it as the end of this round, and the handler runs again with the answer ([`rounds`]).
+//! for; a Modern one gets it as the end of this round, and the handler runs again with the answer (`rounds`).
 //!
 //! **Invariant:** the handler's code cannot tell the eras apart, except by asking for the revision.
 
@@ -77,6 +77,30 @@ pub(crate) struct LegacyClient {
     pub(crate) info: Option<Json>,
     /// Which log messages it gets.
     pub(crate) log_threshold: LogThreshold,
+    /// The elicitations that sent its user to a URL and are not known to be complete. Bound: [`MAX_ASKED_URLS`], the oldest
+    /// make room. Held for a look-up.
+    pub(crate) asked_urls: Mutex<Vec<String>>,
+}
+
+/// So many elicitations by URL are remembered for a connection.
+const MAX_ASKED_URLS: usize = 1024;
+
+impl LegacyClient {
+    /// Its user was sent to a URL by the elicitation `id`.
+    pub(crate) fn url_asked(&self, id: &str) {
+        let mut asked = lock(&self.asked_urls);
+        if asked.len() == MAX_ASKED_URLS {
+            asked.remove(0);
+        }
+        asked.push(id.to_owned());
+    }
+
+    /// That is done; whether it was this client that was asked.
+    pub(crate) fn forget_url(&self, id: &str) -> bool {
+        let mut asked = lock(&self.asked_urls);
+        let at = asked.iter().position(|asked| asked == id);
+        at.map(|at| asked.remove(at)).is_some()
+    }
 }
 
 impl Context {

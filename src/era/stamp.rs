@@ -60,6 +60,12 @@ impl Stamp {
     ) -> Result<(), serde_json::Error> {
         let start = out.len();
         serde_json::to_writer(&mut *out, result)?;
+        self.complete(out, start, method);
+        Ok(())
+    }
+
+    /// Adds what the result of `method` lacks that was appended from `start` on.
+    pub(crate) fn complete(&self, out: &mut Vec<u8>, start: usize, method: Option<Method>) {
         // What was written is UTF-8; reading it again costs one pass that looks at no value.
         let stamped = std::str::from_utf8(&out[start..]).ok().and_then(|text| self.additions(method, text));
         match stamped {
@@ -77,7 +83,6 @@ impl Stamp {
             }
             None => {}
         }
-        Ok(())
     }
 
     /// What `text` lacks. `None`: it is no object, or lacks nothing.

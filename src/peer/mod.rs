@@ -304,17 +304,6 @@ impl Peer {
         })
     }
 
-    /// Sends a notification as far as that goes without waiting; it may be dropped. For progress and change notices.
-    pub(crate) fn try_notify(&self, method: &str, params: Option<&str>) -> Result<(), NotSent> {
-        let pushed = serve::with_buffer(|frame| {
-            write_call(frame, None, method, params);
-            frame.push(b'\n');
-            self.0.outbox.push(frame)
-        });
-        self.0.outbox.nudge();
-        pushed
-    }
-
     /// Becomes ready (disconnected) when reading has ended.
     pub(crate) fn ended(&self) -> Receiver<()> {
         self.0.ended.1.clone()

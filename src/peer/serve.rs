@@ -124,6 +124,27 @@ impl Shared {
         }
     }
 
+    /// Leaves a notification to be written, in its turn among the others: while `call` is open, and if it `is_due` then.
+    fn push_notice(
+        &self,
+        call: Option<&Call>,
+        method: &str,
+        params: Option<&str>,
+        is_due: &dyn Fn() -> bool,
+    ) -> Result<(), NotSent> {
+        with_buffer(|frame| {
+            write_call(frame, None, method, params);
+            frame.push(b'\n');
+            let push = || is_due().then(|| self.outbox.push(frame));
+            let pushed = match call {
+                Some(call) => call.while_open(push).flatten(),
+                None => push(),
+            };
+            pushed
+                .unwrap_or_else(|| Err(NotSent::Closed("it was overtaken, or the request has ended".into())))
+        })
+    }
+
     /// Answers with an error, from the reading thread: it is left for another thread to write.
     pub(super) fn answer(&self, id: Option<&RequestId>, error: &ErrorObject) {
         if !self.role.may_respond() {
@@ -147,31 +168,16 @@ impl Shared {
 
 impl Outlet for Shared {
     fn notify(&self, call: &Call, method: &str, params: &str, is_due: &dyn Fn() -> bool) -> bool {
-        let pushed = with_buffer(|frame| {
-            write_call(frame, None, method, Some(params));
-            frame.push(b'\n');
-            call.while_open(|| is_due().then(|| self.outbox.push(frame)))
-        });
+        let pushed = self.push_notice(Some(call), method, Some(params), is_due);
         match &pushed {
-            Some(Some(Ok(()))) => self.outbox.flush(),
-            Some(Some(Err(reason))) => log::debug!("dropped {method} of request {}: {reason:?}", call.id),
-            Some(None) => log::debug!("dropped {method} of request {}: it was overtaken", call.id),
-            None => log::debug!("dropped {method} of request {}: it has ended", call.id),
+            Ok(()) => self.outbox.flush(),
+            Err(reason) => log::debug!("dropped {method} of request {}: {reason:?}", call.id),
         }
-        matches!(pushed, Some(Some(Ok(()))))
+        pushed.is_ok()
     }
 
     fn post(&self, call: Option<&Call>, method: &str, params: Option<&str>) -> Result<(), NotSent> {
-        let pushed = with_buffer(|frame| {
-            write_call(frame, None, method, params);
-            frame.push(b'\n');
-            match call {
-                Some(call) => call
-                    .while_open(|| self.outbox.push(frame))
-                    .unwrap_or_else(|| Err(NotSent::Closed("the request has ended".to_owned()))),
-                None => self.outbox.push(frame),
-            }
-        });
+        let pushed = self.push_notice(call, method, params, &|| true);
         self.outbox.nudge();
         pushed
     }

@@ -7,13 +7,16 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::changes::Changes;
 use super::completions::Completions;
 use super::connection::Connection;
 use super::feature::Feature;
+use super::heard::{Callbacks, Hear, dispatcher};
 use super::logging::Logging;
 use super::pace::Paces;
 use super::prompts::Prompts;
 use super::resources::Resources;
+use super::watch::Watch;
 use super::{Inner, Server};
 use crate::context::{Context, Entered, StateStore, States};
 use crate::era::{Offered, Stamp};
@@ -51,7 +54,6 @@ pub struct ServerBuilder {
     extensions: Object,
     experimental: Object,
     tools: ToolRegistry,
-    resources: Option<ResourceRegistry>,
     prompts: Option<PromptRegistry>,
     enter: Option<fn(&Context) -> Entered>,
     features: Vec<Box<dyn Feature>>,
@@ -64,6 +66,9 @@ pub struct ServerBuilder {
     cache: (Duration, CacheScope),
     refuses_unoffered_lists: bool,
     tap: Option<Arc<dyn Tap>>,
+    callbacks: Callbacks,
+    /// Makes what serves the callbacks, once there are any.
+    hear: Option<fn(Callbacks) -> Box<dyn Hear>>,
     cleanup: Option<Box<dyn FnOnce() + Send>>,
 }
 
@@ -74,7 +79,6 @@ pub(super) struct Config {
     pub(super) extensions: Object,
     pub(super) experimental: Object,
     pub(super) tools: ToolRegistry,
-    pub(super) resources: Option<ResourceRegistry>,
     pub(super) prompts: Option<PromptRegistry>,
     /// Has a thread work for a call, if log messages are sent. A pointer, so that no other server contains what it does.
     pub(super) enter: Option<fn(&Context) -> Entered>,
@@ -89,6 +93,8 @@ pub(super) struct Config {
     pub(super) page_size: usize,
     pub(super) refuses_unoffered_lists: bool,
     pub(super) tap: Option<Arc<dyn Tap>>,
+    /// Who hears the notifications of clients.
+    pub(super) hear: Option<Box<dyn Hear>>,
     /// What every Modern result says.
     pub(super) stamp: Stamp,
     /// The connection behind `handle_request`.
@@ -103,7 +109,6 @@ impl ServerBuilder {
             extensions: Object::new(),
             experimental: Object::new(),
             tools: ToolRegistry::new(),
-            resources: None,
             prompts: None,
             enter: None,
             features: Vec::new(),
@@ -122,6 +127,8 @@ impl ServerBuilder {
             cache: (Duration::ZERO, CacheScope::Private),
             refuses_unoffered_lists: false,
             tap: None,
+            callbacks: Callbacks::default(),
+            hear: None,
             cleanup: None,
         }
     }
@@ -223,9 +230,10 @@ impl ServerBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn resources(mut self, resources: ResourceRegistry) -> Self {
-        self.resources = Some(resources.clone());
-        self.with_feature(Box::new(Resources(resources))).with_completions(false)
+    pub fn resources(self, resources: ResourceRegistry) -> Self {
+        self.with_feature(Box::new(Resources(resources)))
+            .with_feature(Box::new(Watch))
+            .with_completions(false)
     }
 
     /// The revisions that are served. Default: all.
@@ -302,6 +310,13 @@ impl ServerBuilder {
         self
     }
 
+    /// Adds a feature.
+    #[cfg(test)]
+    pub(super) fn feature(mut self, feature: impl Feature + 'static) -> Self {
+        self.features.push(Box::new(feature));
+        self
+    }
+
     /// Refuses the lists of features that the server does not have. By default they are empty for Legacy clients, many of
     /// which ask for every list whatever the server declares, and treat the error as a failure. Modern clients always
     /// get the error.
@@ -315,6 +330,38 @@ impl ServerBuilder {
     #[must_use]
     pub fn tap(mut self, tap: impl Tap + 'static) -> Self {
         self.tap = Some(Arc::new(tap));
+        self
+    }
+
+    /// Runs `callback` when the root folders of a Legacy client have changed, on a thread of its own: what was learned of them
+    /// is out of date. Changes that come while it runs lead to one more run. It should hold a
+    /// [`ServerHandle`](super::ServerHandle), not the server, which would then never end.
+    #[must_use]
+    pub fn on_roots_changed(mut self, callback: impl Fn() + Send + Sync + 'static) -> Self {
+        self.callbacks.on_roots_changed = Some(Box::new(callback));
+        self.hear = Some(dispatcher);
+        self
+    }
+
+    /// Runs `callback` with the method and the parameters of every notification of a client that the server itself has no use
+    /// for, on a thread of its own, in order. At most 256 wait for it; further ones are dropped with a warning.
+    ///
+    /// ```
+    /// use tinymcp::json::Json;
+    /// use tinymcp::{Message, Server};
+    ///
+    /// let (tx, rx) = std::sync::mpsc::channel();
+    /// let server = Server::builder("s", "1")
+    ///     .on_notification(move |method, _params: Option<&Json>| tx.send(method.to_owned()).expect("heard"))
+    ///     .build()?;
+    /// assert!(server.handle_request(Message::notification("com.example/hello", None)).is_none());
+    /// assert_eq!(rx.recv()?, "com.example/hello");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn on_notification(mut self, callback: impl Fn(&str, Option<&Json>) + Send + Sync + 'static) -> Self {
+        self.callbacks.on_other = Some(Box::new(callback));
+        self.hear = Some(dispatcher);
         self
     }
 
@@ -357,7 +404,6 @@ impl ServerBuilder {
             extensions: self.extensions,
             experimental: self.experimental,
             tools: self.tools,
-            resources: self.resources,
             prompts: self.prompts,
             enter: self.enter,
             features: self.features,
@@ -369,11 +415,17 @@ impl ServerBuilder {
             page_size: self.page_size,
             refuses_unoffered_lists: self.refuses_unoffered_lists,
             tap: self.tap,
+            hear: self.hear.map(|make| make(self.callbacks)),
             implicit: OnceLock::new(),
         };
+        let changes = Arc::<Changes>::default();
+        let mut listeners = vec![config.tools.on_change(changes.teller(Method::ToolsListChanged))];
+        listeners.extend(config.features.iter().filter_map(|feature| feature.tell_changes(&changes)));
         Ok(Server(Arc::new(Inner {
+            _listeners: listeners,
             config,
             paces: Paces::default(),
+            changes,
             stop: CancelToken::new(),
             servings: AtomicUsize::new(0),
             cleanup: Mutex::new(self.cleanup),

@@ -5,7 +5,7 @@ use super::feature::Feature;
 use crate::json::Object;
 use crate::jsonrpc::ErrorObject;
 use crate::method::Method;
-use crate::peer::Served;
+use crate::peer::{Ground, Served};
 use crate::protocol::{
     CompleteParams, CompleteResult, CompletionReference, ProtocolVersion, ServerCapabilities,
 };
@@ -32,7 +32,11 @@ impl Feature for Completions {
     }
 
     fn serve(&self, asked: Asked<'_>, out: &mut Vec<u8>) -> Served {
-        Served::Answered(complete(asked, out))
+        // Whoever reads must not run other people's code.
+        match asked.serving.ground {
+            Ground::Reader => Served::Elsewhere,
+            Ground::Worker => Served::Answered(complete(asked, out)),
+        }
     }
 }
 

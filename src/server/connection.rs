@@ -8,15 +8,16 @@ use super::Inner;
 use crate::context::LegacyClient;
 use crate::json::{Json, Members};
 use crate::jsonrpc::{BadFrame, ErrorObject, Message, Response};
-use crate::peer::{Call, Ground, NotSent, Outlet, Peer, Pending, Request, Role, Served, Serving};
+use crate::peer::{Call, Ground, NotSent, Outlet, Pending, Request, Role, Served, Serving};
 use crate::protocol::{ProtocolVersion, meta};
-use crate::tool::ChangeListener;
 
 /// One connection's state. A Modern request uses none of it.
 ///
 /// spec: 2026-07-28 basic/index#statelessness
 pub(super) struct Connection {
     server: Weak<Inner>,
+    /// Under which it listens to changes.
+    pub(super) number: u64,
     /// Keeps the server alive while the connection is served; the implicit one is kept by the server instead.
     _served: Option<Arc<Inner>>,
     /// Written by each `initialize`; held for a copy of the pointer.
@@ -25,11 +26,13 @@ pub(super) struct Connection {
 
 impl Connection {
     pub(super) fn new(server: Arc<Inner>) -> Self {
-        Self { server: Arc::downgrade(&server), _served: Some(server), legacy: RwLock::default() }
+        let number = server.changes.open();
+        Self { server: Arc::downgrade(&server), number, _served: Some(server), legacy: RwLock::default() }
     }
 
     pub(super) fn new_implicit(server: Weak<Inner>) -> Self {
-        Self { server, _served: None, legacy: RwLock::default() }
+        // Nothing can be told without a wire: it listens to nothing.
+        Self { server, number: 0, _served: None, legacy: RwLock::default() }
     }
 
     /// What the handshake settled, if there was one.
@@ -37,29 +40,10 @@ impl Connection {
         self.legacy.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn settle(&self, client: LegacyClient) {
-        *self.legacy.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(client));
-    }
-
-    /// Tells a Legacy client of every change of the tools after the generation `seen`. A Modern one asks for that by a
-    /// subscription.
-    pub(super) fn announce_changes(self: &Arc<Self>, peer: &Peer, seen: u64) -> Option<ChangeListener> {
-        let (connection, peer) = (Arc::downgrade(self), peer.clone());
-        let server = self.server.upgrade()?;
-        let tools = &server.config.tools;
-        let announce = move || {
-            if connection.upgrade().is_some_and(|connection| connection.legacy().is_some()) {
-                if let Err(e) = peer.try_notify("notifications/tools/list_changed", None) {
-                    log::debug!("a change of the tools was not announced: {e:?}");
-                }
-            }
-        };
-        let listener = tools.on_change(announce.clone());
-        // The engine serves already: a first call may have changed them before there was a listener.
-        if tools.generation() != seen {
-            announce();
-        }
-        Some(listener)
+    pub(super) fn settle(&self, client: LegacyClient) -> Arc<LegacyClient> {
+        let client = Arc::new(client);
+        *self.legacy.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&client));
+        client
     }
 
     /// Serves one message without a wire.
@@ -134,9 +118,15 @@ impl Role for Connection {
         }
     }
 
-    fn notified(&self, method: &str, _params: Option<&RawValue>) {
-        // `notifications/initialized` changes nothing: requests are served as soon as the handshake is answered.
+    fn notified(&self, method: &str, params: Option<&RawValue>) {
         log::debug!("heard {method}");
+        let Some(server) = self.server.upgrade() else { return };
+        if method == "notifications/initialized" {
+            // Requests are served as soon as the handshake is answered, but the client is told of changes only now.
+            server.changes.initialized(self.number);
+        } else if let Some(hear) = &server.config.hear {
+            hear.notified(method, params);
+        }
     }
 
     fn bad_frame(&self, _frame: &[u8], bad: &BadFrame) -> Option<ErrorObject> {

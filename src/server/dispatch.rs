@@ -3,6 +3,7 @@
 use super::Inner;
 use super::asked::Asked;
 use super::connection::Connection;
+use super::listen::told;
 use crate::context::{LegacyClient, LogThreshold};
 use crate::era::{negotiate, unsupported_version};
 use crate::json::{Json, Object};
@@ -12,6 +13,7 @@ use crate::peer::{Served, Serving};
 use crate::protocol::{
     DiscoverResult, InitializeResult, ListToolsResult, ProtocolVersion, ServerCapabilities, ToolsCapability,
 };
+use crate::sync::Mutex;
 
 impl Inner {
     /// Whether `method` runs nobody else's code.
@@ -35,6 +37,7 @@ impl Inner {
             Ok(asked) if asked.method == Method::ToolsCall => self.call_tool(asked, out),
             Ok(asked) => match self.feature(asked.method) {
                 Some(feature) => feature.serve(asked, out),
+                None if asked.method == Method::SubscriptionsListen => self.listen(asked),
                 None => Served::Answered(self.answer(asked, out)),
             },
             Err(error) => Served::Answered(Err(error)),
@@ -91,24 +94,24 @@ impl Inner {
         let config = &self.config;
         let version = negotiate(&requested, &config.offered)
             .ok_or_else(|| unsupported_version(&requested, &config.offered))?;
-        asked.connection.settle(LegacyClient {
+        let client = asked.connection.settle(LegacyClient {
             version: version.clone(),
             capabilities: members.take("capabilities").map(Json::of_frame),
             info: members.take("clientInfo").map(Json::of_frame),
             log_threshold: LogThreshold::new(config.logs()),
+            asked_urls: Mutex::default(),
         });
-        let mut result =
-            InitializeResult::new(version.clone(), self.capabilities(&version), config.info.clone());
+        let capabilities = self.capabilities(&version);
+        self.changes.greet(asked.connection.number, asked.serving.outlet, client, told(&capabilities));
+        let mut result = InitializeResult::new(version.clone(), capabilities, config.info.clone());
         result.instructions.clone_from(&config.instructions);
         asked.version = version;
         asked.write(out, result)
     }
 
-    fn capabilities(&self, version: &ProtocolVersion) -> ServerCapabilities {
+    pub(super) fn capabilities(&self, version: &ProtocolVersion) -> ServerCapabilities {
         // spec: 2026-07-28 server/tools#capabilities (declared even while there is no tool)
-        // A Modern client hears of changes by subscriptions, which this server does not offer.
-        let mut capabilities =
-            ServerCapabilities::default().with_tools(ToolsCapability::new(version.is_legacy()));
+        let mut capabilities = ServerCapabilities::default().with_tools(ToolsCapability::new(true));
         let declared = |object: &Object| Some(object.clone()).filter(|object| !object.is_empty());
         capabilities.extensions = declared(&self.config.extensions);
         capabilities.experimental = declared(&self.config.experimental);

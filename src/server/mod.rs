@@ -8,16 +8,20 @@
 
 mod asked;
 mod builder;
+mod changes;
 mod completions;
 mod connection;
 mod dispatch;
 mod feature;
+mod heard;
 mod input;
+mod listen;
 mod logging;
 mod pace;
 mod prompts;
 mod resources;
 mod tools;
+mod watch;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,6 +31,7 @@ use std::time::Duration;
 
 use builder::Config;
 pub use builder::ServerBuilder;
+use changes::Changes;
 use connection::Connection;
 use crossbeam_channel::select;
 use pace::Paces;
@@ -37,7 +42,7 @@ use crate::peer::{CloseReport, Peer, Setup, Writing};
 use crate::prompt::PromptRegistry;
 use crate::resource::ResourceRegistry;
 use crate::sync::{CancelToken, Deadline, Mutex, lock};
-use crate::tool::ToolRegistry;
+use crate::tool::{ChangeListener, ToolRegistry};
 use crate::transport::{OpenOptions, Patience, Stdio, Transport, tapped};
 
 /// A server that offers the tools of a [`ToolRegistry`].
@@ -64,6 +69,9 @@ pub struct Server(Arc<Inner>);
 pub(crate) struct Inner {
     config: Config,
     paces: Paces,
+    changes: Arc<Changes>,
+    /// They mark changes of the lists, as long as the server lives.
+    _listeners: Vec<ChangeListener>,
     stop: CancelToken,
     /// Connections that are being served.
     servings: AtomicUsize,
@@ -109,10 +117,7 @@ impl Server {
         let connection = Arc::new(Connection::new(Arc::clone(&self.0)));
         let setup = Setup { limits: config.limits.clone(), writing: Writing::Direct, runs_short_calls: true };
         let role = Arc::<Connection>::clone(&connection);
-        let seen = config.tools.generation();
         let peer = Peer::start(opened, role, &setup).map_err(cannot("cannot start a thread"))?;
-        // Until the connection is over: dropping the listener ends it.
-        let _listener = connection.announce_changes(&peer, seen);
         let (ended, stopped, broken) = (peer.ended(), self.0.stop.receiver(), peer.broken());
         select! {
             recv(ended) -> _ => {}
@@ -120,9 +125,12 @@ impl Server {
             // Whatever is still asked for would be done for nobody.
             recv(broken) -> _ => log::debug!("answers cannot be written any more"),
         }
+        // They are no work to drain: they would never be done.
+        self.0.end_subscriptions(connection.number);
         if !peer.drain(Deadline::after(Some(config.grace))) {
             log::warn!("requests are left unfinished after the grace of {:?}", config.grace);
         }
+        self.0.changes.forget(connection.number);
         let report = peer.close("the server is ending", &END_PATIENCE);
         if !report.flushed {
             log::error!("answers were lost: the client does not read, or its end is gone");
@@ -151,10 +159,10 @@ impl Server {
             .handle(message)
     }
 
-    /// A handle that stops the server, for another thread or a handler.
+    /// A handle that stops the server and tells its clients of changes, for another thread or a handler.
     #[must_use]
     pub fn handle(&self) -> ServerHandle {
-        ServerHandle(self.0.stop.clone())
+        ServerHandle { stop: self.0.stop.clone(), changes: Arc::clone(&self.0.changes) }
     }
 
     /// The tools that are served. Changing them tells the clients.
@@ -172,7 +180,7 @@ impl Server {
     /// The resources that are served, if there are some.
     #[must_use]
     pub fn resources(&self) -> Option<&ResourceRegistry> {
-        self.0.config.resources.as_ref()
+        self.0.config.features.iter().find_map(|feature| feature.resources())
     }
 }
 
@@ -190,21 +198,30 @@ impl fmt::Debug for Server {
     }
 }
 
-/// Stops a server.
-#[derive(Clone, Debug)]
-pub struct ServerHandle(CancelToken);
+/// Stops a server, and tells its clients of changes. Keeps nothing of the server alive, and does nothing after its end.
+#[derive(Clone)]
+pub struct ServerHandle {
+    stop: CancelToken,
+    changes: Arc<Changes>,
+}
 
 impl ServerHandle {
     /// Ends the serving: nothing more is accepted, what was accepted is finished up to the grace. Returns at once;
     /// [`Server::start`] returns when it is done.
     pub fn stop(&self) {
-        self.0.cancel("stopped");
+        self.stop.cancel("stopped");
     }
 
     /// Whether the server was stopped.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
-        self.0.is_cancelled()
+        self.stop.is_cancelled()
+    }
+}
+
+impl fmt::Debug for ServerHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerHandle").field("is_stopped", &self.is_stopped()).finish()
     }
 }
 

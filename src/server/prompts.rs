@@ -1,18 +1,21 @@
 //! Listing prompts and filling them in.
 
+use std::sync::Arc;
+
 use super::asked::{Asked, bad_params};
+use super::changes::Changes;
 use super::feature::Feature;
 use crate::context::Context;
 use crate::json::Object;
 use crate::jsonrpc::ErrorObject;
 use crate::method::Method;
-use crate::peer::Served;
+use crate::peer::{Ground, Served};
 use crate::prompt::{PromptArguments, PromptRegistry};
 use crate::protocol::{
     CompleteParams, Completion, CompletionReference, GetPromptParams, ListPromptsResult, PromptsCapability,
     ProtocolVersion, ServerCapabilities,
 };
-use crate::tool::{ToolError, caught};
+use crate::tool::{ChangeListener, ToolError, caught};
 
 pub(super) struct Prompts(pub(super) PromptRegistry);
 
@@ -25,20 +28,27 @@ impl Feature for Prompts {
         method == Method::PromptsList
     }
 
-    fn declare(&self, capabilities: &mut ServerCapabilities, version: &ProtocolVersion) {
+    fn declare(&self, capabilities: &mut ServerCapabilities, _version: &ProtocolVersion) {
         // spec: 2026-07-28 server/prompts#capabilities (declared even while there is no prompt)
-        // A Modern client hears of changes by subscriptions, which this server does not offer.
-        capabilities.prompts = Some(PromptsCapability::new(version.is_legacy()));
+        capabilities.prompts = Some(PromptsCapability::new(true));
         if self.0.has_completers() {
             capabilities.completions = Some(Object::new());
         }
     }
 
     fn serve(&self, asked: Asked<'_>, out: &mut Vec<u8>) -> Served {
+        // Whoever reads must not run other people's code.
+        if asked.method != Method::PromptsList && asked.serving.ground == Ground::Reader {
+            return Served::Elsewhere;
+        }
         Served::Answered(match asked.method {
             Method::PromptsList => self.list(asked, out),
             _ => self.get(asked, out),
         })
+    }
+
+    fn tell_changes(&self, changes: &Arc<Changes>) -> Option<ChangeListener> {
+        Some(self.0.on_change(changes.teller(Method::PromptsListChanged)))
     }
 
     fn complete(&self, params: &CompleteParams, cx: &Context) -> Option<Result<Completion, ToolError>> {

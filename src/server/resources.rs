@@ -1,8 +1,11 @@
 //! Listing and reading resources.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
 use super::asked::Asked;
+use super::changes::Changes;
 use super::feature::Feature;
 use crate::context::Context;
 use crate::json::{Json, Object};
@@ -13,7 +16,7 @@ use crate::protocol::{
     CompleteParams, Completion, CompletionReference, ProtocolVersion, ResourcesCapability, ServerCapabilities,
 };
 use crate::resource::{NotFound, ResourceRegistry};
-use crate::tool::{ToolError, caught};
+use crate::tool::{ChangeListener, ToolError, caught};
 
 /// The registry behind the methods of `resources/`.
 pub(super) struct Resources(pub(super) ResourceRegistry);
@@ -47,6 +50,14 @@ impl Feature for Resources {
             }
             _ => self.read(asked, out),
         }
+    }
+
+    fn tell_changes(&self, changes: &Arc<Changes>) -> Option<ChangeListener> {
+        Some(self.0.on_change(changes.teller(Method::ResourcesListChanged)))
+    }
+
+    fn resources(&self) -> Option<&ResourceRegistry> {
+        Some(&self.0)
     }
 
     fn complete(&self, params: &CompleteParams, cx: &Context) -> Option<Result<Completion, ToolError>> {

@@ -124,7 +124,7 @@ impl ToolError {
 
     /// Puts the question to the client of `cx` that this error stands for, if it does. What is left is the reason why that
     /// cannot be done.
-    pub(crate) fn as_question(self, cx: &Context) -> Self {
+    pub(crate) fn put_to(self, cx: &Context) -> Self {
         match self.0 {
             Kind::Question(error, ask) => match ask(cx) {
                 Ok(()) => Self(Kind::Protocol(error)),

@@ -19,7 +19,7 @@ fn methods_are_judged_by_the_request_and_the_connection() {
         ("resources/read", [-32602, -32601, -32601]),
         ("logging/setLevel", [-32602, -32601, -32601]),
         ("server/discover", [0, -32601, 0]),
-        ("subscriptions/listen", [-32602, -32602, -32601]),
+        ("subscriptions/listen", [-32602, -32602, -32602]),
         ("sampling/createMessage", [-32602, -32601, -32601]),
         ("roots/list", [-32602, -32601, -32601]),
         ("notifications/initialized", [-32601, -32601, -32601]),

@@ -1,0 +1,291 @@
+//! [`Marks`]: who is to be told of what, without time, threads or sending.
+
+use std::sync::{Arc, Weak};
+
+use crate::context::LegacyClient;
+use crate::method::Method;
+use crate::peer::{Call, Outlet};
+
+/// So many `subscriptions/listen` of a connection may be open.
+const MAX_LISTENS: usize = 64;
+
+/// So many resources are watched for a connection, over all its subscriptions.
+const MAX_URIS: usize = 1024;
+
+/// So much waits for a client that does not read. What it watches always has room; further completed elicitations are
+/// dropped.
+const MAX_DUE: usize = 2 * MAX_URIS;
+
+/// Something to tell: of a list, or of the resource or the question that `subject` names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Notice {
+    pub(super) method: Method,
+    pub(super) subject: Option<Arc<str>>,
+}
+
+/// Whom a listener's notices belong to.
+#[derive(Clone)]
+pub(super) enum Owner {
+    /// A connection with a handshake.
+    Legacy(Arc<LegacyClient>),
+    /// An open `subscriptions/listen`.
+    Listen(Arc<Call>),
+}
+
+/// One who is told of changes.
+pub(super) struct Listener {
+    /// Given by [`Marks::add`]; grows from listener to listener.
+    key: u64,
+    connection: u64,
+    owner: Owner,
+    /// Not kept alive from here: an outlet leads to its connection, and that to the server.
+    outlet: Weak<dyn Outlet>,
+    /// Whether anything may be sent: a subscription is acknowledged first, and a handshake completed.
+    is_ready: bool,
+    /// The notices it wants; of resources, those it watches.
+    told: Vec<Method>,
+    /// Sorted.
+    pub(super) watched: Vec<Arc<str>>,
+    /// What it has not been told, each once.
+    due: Vec<Notice>,
+}
+
+/// What one listener is to be told now.
+pub(super) struct Turn {
+    pub(super) key: u64,
+    pub(super) owner: Owner,
+    pub(super) outlet: Arc<dyn Outlet>,
+    pub(super) notices: Vec<Notice>,
+}
+
+/// Every listener of a server. Bound: a connection has one, and [`MAX_LISTENS`] subscriptions; what is due for one is no
+/// more than what it listens to.
+#[derive(Default)]
+pub(super) struct Marks {
+    /// In the order of their keys.
+    listeners: Vec<Listener>,
+    /// Connections that may listen.
+    connections: Vec<u64>,
+    last: u64,
+}
+
+impl Listener {
+    pub(super) fn new(connection: u64, owner: Owner, outlet: &Arc<dyn Outlet>, told: Vec<Method>) -> Self {
+        let outlet = Arc::downgrade(outlet);
+        Self {
+            key: 0,
+            connection,
+            owner,
+            outlet,
+            is_ready: false,
+            told,
+            watched: Vec::new(),
+            due: Vec::new(),
+        }
+    }
+
+    /// Watches a resource, if it does not yet.
+    pub(super) fn watch(&mut self, uri: &str) {
+        if let Err(at) = self.find(uri) {
+            self.watched.insert(at, Arc::from(uri));
+        }
+    }
+
+    /// Where `uri` is among what is watched, or where it belongs.
+    fn find(&self, uri: &str) -> Result<usize, usize> {
+        self.watched.binary_search_by(|watched| (**watched).cmp(uri))
+    }
+
+    fn is_listen(&self) -> bool {
+        matches!(self.owner, Owner::Listen(_))
+    }
+
+    /// Whether there is still somebody to tell.
+    fn is_alive(&self) -> bool {
+        let is_open = match &self.owner {
+            Owner::Legacy(_) => true,
+            Owner::Listen(call) => call.while_open(|| ()).is_some(),
+        };
+        is_open && self.outlet.strong_count() > 0
+    }
+
+    fn is_due(&self) -> bool {
+        self.is_ready && !self.due.is_empty()
+    }
+
+    fn wants(&self, notice: &Notice) -> bool {
+        match (&notice.subject, &self.owner) {
+            // spec: 2025-11-25 client/elicitation#completion-notifications-for-url-mode-elicitation (only to whom was asked)
+            (Some(id), Owner::Legacy(client)) if notice.method == Method::ElicitationComplete => {
+                notice.method.is_in(&client.version) && client.forget_url(id)
+            }
+            (Some(uri), _) => notice.method == Method::ResourcesUpdated && self.find(uri).is_ok(),
+            (None, _) => self.told.contains(&notice.method),
+        }
+    }
+
+    /// Has it told, once; whether that is news that can be told.
+    fn mark(&mut self, notice: &Notice) -> bool {
+        let is_news = !self.due.contains(notice) && self.due.len() < MAX_DUE;
+        if is_news {
+            self.due.push(notice.clone());
+        }
+        is_news && self.is_ready
+    }
+
+    /// Takes out what is due. `None`: there is nobody to tell.
+    fn turn(&mut self) -> Option<Turn> {
+        let outlet = self.outlet.upgrade()?;
+        let notices = std::mem::take(&mut self.due);
+        Some(Turn { key: self.key, owner: self.owner.clone(), outlet, notices })
+    }
+}
+
+impl Marks {
+    /// A connection that may listen from now on.
+    pub(super) fn open(&mut self) -> u64 {
+        self.last += 1;
+        self.connections.push(self.last);
+        self.last
+    }
+
+    /// Takes out a subscription of `connection`, or, if not `listens`, what its handshake opened, with what is still to
+    /// be told. After the last `None` the connection can have no more of either.
+    pub(super) fn close(&mut self, connection: u64, listens: bool) -> Option<Turn> {
+        if let Some(at) = self.connections.iter().position(|open| *open == connection) {
+            self.connections.swap_remove(at);
+        }
+        let is_meant = |l: &Listener| l.connection == connection && l.is_listen() == listens;
+        while let Some(at) = self.listeners.iter().position(is_meant) {
+            let mut listener = self.listeners.remove(at);
+            // Nothing precedes an acknowledgement that is under way; who sends it finds the listener gone.
+            if listener.is_ready && listener.is_alive() {
+                if let Some(turn) = listener.turn() {
+                    return Some(turn);
+                }
+            }
+        }
+        None
+    }
+
+    /// Adds a listener that is not ready, and gives it a key.
+    ///
+    /// # Errors
+    /// When its connection may not listen (any more), or has too many subscriptions.
+    pub(super) fn add(&mut self, mut listener: Listener) -> Result<u64, &'static str> {
+        self.prune();
+        let connection = listener.connection;
+        if !self.connections.contains(&connection) {
+            return Err(NO_CONNECTION);
+        }
+        let listens = self.listeners.iter().filter(|l| l.connection == connection && l.is_listen()).count();
+        if listener.is_listen() && listens >= MAX_LISTENS {
+            return Err("server busy: 64 subscriptions are open");
+        }
+        self.check_room(connection, listener.watched.len())?;
+        self.last += 1;
+        listener.key = self.last;
+        self.listeners.push(listener);
+        Ok(self.last)
+    }
+
+    fn check_room(&self, connection: u64, more: usize) -> Result<(), &'static str> {
+        let of_connection = self.listeners.iter().filter(|l| l.connection == connection);
+        match of_connection.map(|l| l.watched.len()).sum::<usize>() + more > MAX_URIS {
+            true => Err("server busy: no more than 1024 resources are watched for a connection"),
+            false => Ok(()),
+        }
+    }
+
+    /// What the handshake of `connection` opened.
+    fn legacy(&mut self, connection: u64) -> Option<&mut Listener> {
+        self.listeners.iter_mut().find(|l| l.connection == connection && !l.is_listen())
+    }
+
+    /// Adds a listener for a handshake. One that comes again keeps what is watched.
+    pub(super) fn greet(&mut self, listener: Listener) {
+        match self.legacy(listener.connection) {
+            Some(known) => known.owner = listener.owner,
+            // Without a wire there is nobody to tell.
+            None => drop(self.add(listener)),
+        }
+    }
+
+    /// Watches a resource for a connection with a handshake.
+    ///
+    /// # Errors
+    /// When the connection cannot be told, or watches too much.
+    pub(super) fn subscribe(&mut self, connection: u64, uri: &str) -> Result<(), &'static str> {
+        let room = self.check_room(connection, 1);
+        let listener = self.legacy(connection).ok_or(NO_CONNECTION)?;
+        if listener.find(uri).is_err() {
+            room?;
+            listener.watch(uri);
+        }
+        Ok(())
+    }
+
+    /// Watches it no longer.
+    pub(super) fn unsubscribe(&mut self, connection: u64, uri: &str) {
+        if let Some(listener) = self.legacy(connection) {
+            if let Ok(at) = listener.find(uri) {
+                listener.watched.remove(at);
+                let is_due = |notice: &Notice| notice.subject.as_deref() == Some(uri);
+                if let Some(at) = listener.due.iter().position(is_due) {
+                    listener.due.remove(at);
+                }
+            }
+        }
+    }
+
+    /// The listener may be told from now on; whether there is something to tell. `None`: it is gone.
+    pub(super) fn acknowledged(&mut self, key: u64) -> Option<bool> {
+        let listener = self.listeners.iter_mut().find(|listener| listener.key == key)?;
+        listener.is_ready = true;
+        Some(listener.is_due())
+    }
+
+    /// The same for what the handshake of `connection` opened.
+    pub(super) fn initialized(&mut self, connection: u64) -> bool {
+        let key = self.legacy(connection).map(|listener| listener.key);
+        key.and_then(|key| self.acknowledged(key)) == Some(true)
+    }
+
+    /// Something has changed; whether that is news for anybody.
+    pub(super) fn mark(&mut self, notice: &Notice) -> bool {
+        let mut is_news = false;
+        for listener in &mut self.listeners {
+            is_news |= listener.wants(notice) && listener.mark(notice);
+        }
+        is_news
+    }
+
+    /// The first listener after the key `after` that is to be told something.
+    pub(super) fn next_turn(&mut self, after: u64) -> Option<Turn> {
+        self.listeners.iter_mut().filter(|l| l.key > after && l.is_due()).find_map(Listener::turn)
+    }
+
+    /// What the listener could not be told now. Nobody is told of what he no longer watches.
+    pub(super) fn put_back(&mut self, key: u64, notices: &[Notice]) {
+        if let Some(listener) = self.listeners.iter_mut().find(|listener| listener.key == key) {
+            for notice in notices {
+                if notice.method == Method::ElicitationComplete || listener.wants(notice) {
+                    listener.mark(notice);
+                }
+            }
+        }
+    }
+
+    /// Forgets those whose request or connection has ended.
+    pub(super) fn prune(&mut self) {
+        self.listeners.retain(Listener::is_alive);
+    }
+
+    /// Whether nobody listens.
+    pub(super) fn is_empty(&self) -> bool {
+        self.listeners.is_empty()
+    }
+}
+
+/// Why there is no listening: the messages come one by one, or the connection is about to end.
+const NO_CONNECTION: &str = "change notices need a connection that stays open";

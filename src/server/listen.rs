@@ -1,0 +1,158 @@
+//! `subscriptions/listen`: one request that stays open, and what it brings.
+//!
+//! spec: 2026-07-28 basic/patterns/subscriptions
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use super::Inner;
+use super::asked::{Asked, bad_params};
+use super::changes::{text, write_meta};
+use super::feature::Feature;
+use crate::json::{FromJson, JsonError, Members};
+use crate::jsonrpc::{ErrorObject, write_json};
+use crate::method::Method;
+use crate::peer::{Call, Outlet, Served};
+use crate::protocol::ServerCapabilities;
+
+/// The parameter that holds the filter.
+const NOTIFICATIONS: &str = "notifications";
+
+/// The members of a filter that ask for the notices of a list.
+const LISTS: [(&str, Method); 3] = [
+    ("toolsListChanged", Method::ToolsListChanged),
+    ("promptsListChanged", Method::PromptsListChanged),
+    ("resourcesListChanged", Method::ResourcesListChanged),
+];
+
+/// The one that asks for the notices of single resources.
+pub(super) const RESOURCES: &str = "resourceSubscriptions";
+
+/// What a client wants to hear, and of that only what the server can tell.
+#[derive(Default)]
+pub(super) struct Filter {
+    told: Vec<Method>,
+    /// The resources that are watched; `None` if there can be none, or none were asked for.
+    pub(super) uris: Option<Vec<String>>,
+}
+
+impl Inner {
+    /// Opens a subscription: it is acknowledged and stays open.
+    pub(super) fn listen(&self, mut asked: Asked<'_>) -> Served {
+        match self.open_subscription(&mut asked) {
+            Ok(()) => Served::Open,
+            Err(error) => Served::Answered(Err(error)),
+        }
+    }
+
+    fn open_subscription(&self, asked: &mut Asked<'_>) -> Result<(), ErrorObject> {
+        let told = told(&self.capabilities(&asked.version));
+        let filter = read_filter(asked.members.take(NOTIFICATIONS), &told, &self.config.features);
+        let filter = filter.map_err(|e| bad_params(e, Some(NOTIFICATIONS)))?;
+        let (outlet, call) = (asked.serving.outlet, asked.serving.call);
+        let (honoured, watches) = (filter.told.clone(), filter.uris.is_some());
+        // spec: 2026-07-28 basic/patterns/subscriptions#acknowledgment (the first message of the subscription)
+        let acknowledge = |uris: &[Arc<str>]| {
+            let params = acknowledgement(call, &honoured, watches.then_some(uris));
+            outlet.post(Some(call), Method::SubscriptionsAcknowledged.name(), text(&params))
+        };
+        let connection = asked.connection.number;
+        self.changes
+            .listen(connection, (outlet, call), (filter.told, &filter.uris.unwrap_or_default()), &acknowledge)
+            .map_err(ErrorObject::internal)
+    }
+
+    /// Ends the subscriptions of a connection in good order.
+    ///
+    /// spec: 2026-07-28 basic/patterns/cancellation (a server that tears a subscription down MUST cancel it),
+    /// basic/patterns/subscriptions#graceful-closure (and SHOULD answer the request)
+    pub(super) fn end_subscriptions(&self, connection: u64) {
+        self.changes.close(connection, &|outlet: &dyn Outlet, call: &Arc<Call>| {
+            let mut json = br#"{"requestId":"#.to_vec();
+            write_json(&mut json, &call.id);
+            json.extend_from_slice(br#","reason":"the server is ending"}"#);
+            // Without room for it the answer says the same.
+            drop(outlet.post(Some(call), Method::Cancelled.name(), text(&json)));
+            json.clear();
+            json.push(b'{');
+            write_meta(&mut json, &call.id);
+            json.push(b'}');
+            self.config.stamp.complete(&mut json, 0, None);
+            text(&json).into_iter().for_each(|result| outlet.answer(call, result));
+        });
+    }
+}
+
+/// The notices of lists that a server with these capabilities has.
+pub(super) fn told(capabilities: &ServerCapabilities) -> Vec<Method> {
+    let all = [
+        (capabilities.tools.as_ref().is_some_and(|tools| tools.list_changed()), Method::ToolsListChanged),
+        (capabilities.prompts.as_ref().is_some_and(|p| p.list_changed()), Method::PromptsListChanged),
+        (capabilities.resources.as_ref().is_some_and(|r| r.list_changed()), Method::ResourcesListChanged),
+    ];
+    let mut told = Vec::new();
+    for (is_told, method) in all {
+        if is_told {
+            told.push(method);
+        }
+    }
+    told
+}
+
+/// The parameters that say what is honoured.
+fn acknowledgement(call: &Call, told: &[Method], uris: Option<&[Arc<str>]>) -> Vec<u8> {
+    let mut out = vec![b'{'];
+    write_meta(&mut out, &call.id);
+    out.extend_from_slice(br#","notifications":{"#);
+    for (name, _) in LISTS.iter().filter(|(_, method)| told.contains(method)) {
+        write_json(&mut out, name);
+        out.extend_from_slice(b":true,");
+    }
+    if let Some(uris) = uris {
+        write_json(&mut out, RESOURCES);
+        out.extend_from_slice(b":[");
+        for uri in uris {
+            write_json(&mut out, &**uri);
+            out.push(b',');
+        }
+        close(&mut out, b"],");
+    }
+    close(&mut out, b"}}");
+    out
+}
+
+/// Ends a list of members or values, each of which is followed by a comma.
+fn close(out: &mut Vec<u8>, end: &[u8]) {
+    if out.last() == Some(&b',') {
+        out.pop();
+    }
+    out.extend_from_slice(end);
+}
+
+/// What a client wants to hear of what can be `told`. Strict, unlike most reading: what is misread here would be waited for
+/// in vain.
+fn read_filter(
+    raw: Option<&RawValue>,
+    told: &[Method],
+    features: &[Box<dyn Feature>],
+) -> Result<Filter, JsonError> {
+    let mut members = raw.map_or_else(|| Err(JsonError::new("missing")), Members::of)?;
+    let mut filter = Filter::default();
+    for (name, method) in LISTS {
+        if is_true(&mut members, name)? && told.contains(&method) {
+            filter.told.push(method);
+        }
+    }
+    for feature in features {
+        feature.filter(&mut members, &mut filter)?;
+    }
+    Ok(filter)
+}
+
+fn is_true(members: &mut Members<'_>, name: &str) -> Result<bool, JsonError> {
+    match members.take(name).filter(|raw| raw.get() != "null") {
+        Some(raw) => bool::from_json(raw).map_err(|e| e.inside(name)),
+        None => Ok(false),
+    }
+}
