@@ -15,6 +15,11 @@
 //! structured results, they become text. An `initialize` that asks for 2026-07-28, or for a revision nobody knows, is
 //! answered with the newest Legacy revision offered.
 //!
+//! What has changed is told to both by the same calls ([`Server::resource_updated`](crate::Server::resource_updated) and its
+//! like; registries say so by themselves): to a connection with a handshake every change of a list and those of the resources
+//! it subscribed to, to a `subscriptions/listen` what its filter names. A burst of changes is few notices, and the last
+//! change is always told.
+//!
 //! A client asks `server/discover` first and takes everything but a Modern answer, silence included, as a sign of an older
 //! server, which it then greets with `initialize`; a server that dies of the question is started again. A client that
 //! knows its server saves the question: `Client::builder().versions([ProtocolVersion::V2025_11_25])`.
@@ -159,7 +164,8 @@
 //! [`logging`](crate::server::ServerBuilder::logging), or nothing is sent. A Legacy client gets what is at least as severe as
 //! it has set for its connection by `logging/setLevel`, and before that what is at least `info`: the specification
 //! leaves that to the server. A Modern one gets what its request asks for, and nothing otherwise. Messages are dropped
-//! rather than waited with, and end with the answer. They must not hold secrets.
+//! rather than waited with, and end with the answer. What belongs to no request goes to Legacy clients alone, by
+//! [`ServerHandle::log`](crate::ServerHandle::log). Messages must not hold secrets.
 //!
 //! # Starting servers
 //!

@@ -205,13 +205,13 @@ fn a_question_that_is_withdrawn_is_not_answered() {
 #[test]
 fn the_users_time_does_not_count_and_the_total_does() {
     let builder = Client::builder().on_elicit(|form| {
-        assert!(!form.cancel_token().wait_timeout(Duration::from_millis(1_200)));
+        assert!(!form.cancel_token().wait_timeout(Duration::from_millis(2_200)));
         Ok(ElicitResult::decline())
     });
     let (client, mut peer) = greeted(builder);
     let times = |total: u64| {
         let total = Duration::from_millis(total);
-        CallOptions::default().with_timeout(Duration::from_millis(500)).with_total(total)
+        CallOptions::default().with_timeout(Duration::from_millis(1_500)).with_total(total)
     };
     let open = call(&client, times(30_000));
     let request = peer.expect_request("tools/call");
@@ -221,11 +221,11 @@ fn the_users_time_does_not_count_and_the_total_does() {
     open.join().expect("no panic").expect("a result");
 
     let start = Instant::now();
-    let open = call(&client, times(700));
+    let open = call(&client, times(300));
     peer.expect_request("tools/call");
     peer.request("q", "elicitation/create", form());
     assert!(open.join().expect("no panic").expect_err("too late").is_timeout());
-    assert!(start.elapsed() < Duration::from_millis(1_200), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_millis(2_200), "{:?}", start.elapsed());
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn complete(peer: &mut ScriptedPeer, id: &str) {
 #[test]
 fn the_end_of_a_url_is_told_once_and_only_if_it_was_asked_for() {
     let (builder, _asked, done) = visitor();
-    let (_client, mut peer) = greeted(builder);
+    let (client, mut peer) = greeted(builder);
     let url = json!({"mode": "url", "message": "m", "url": "https://a.example", "elicitationId": "7"});
     complete(&mut peer, "7");
     peer.request(1, "elicitation/create", url);
@@ -306,7 +306,7 @@ fn the_end_of_a_url_is_told_once_and_only_if_it_was_asked_for() {
     peer.request(2, "ping", json!({}));
     peer.expect_result(2);
     assert_eq!(done.recv_timeout(LONG).expect("told"), "7");
-    drop(_client);
+    drop(client);
     assert!(done.recv_timeout(LONG).is_err(), "told again");
 }
 

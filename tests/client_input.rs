@@ -388,7 +388,7 @@ fn the_users_time_does_not_count_and_the_total_does() {
         let [call, total] = [call, total].map(Duration::from_millis);
         CallOptions::default().with_timeout(call).with_total(total)
     };
-    let (_client, mut peer, call, request) = called(slow(1_500), times(1_000, 30_000));
+    let (_client, mut peer, call, request) = called(slow(2_000), times(1_500, 30_000));
     let next = ask(&mut peer, &request, json!({"q": question()}), None);
     assert_eq!(finish(&mut peer, &next, call), "done");
 

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 pub(crate) use ask::needed;
 pub use ask::{Ability, AskError, Question, Questions};
 pub use logging::Entered;
-pub(crate) use logging::LogThreshold;
+pub(crate) use logging::{LogThreshold, log_params};
 pub(crate) use rounds::{Pause, Resumed, Rounds};
 pub(crate) use state::States;
 pub use state::{MemoryStates, StateError, StateStore};
