@@ -98,7 +98,7 @@ fn results_keep_their_kind() {
         (Ok(json!({"content": [], "resultType": "complete"})), "ok"),
         (Ok(json!({"content": []})), "ok"),
         (Ok(json!({"content": [], "isError": true})), "failed"),
-        (Ok(json!({"content": [], "resultType": "input_required"})), "unsupported"),
+        (Ok(json!({"content": [], "resultType": "input_required"})), "protocol"),
         (Ok(json!({"content": [], "resultType": "surprise"})), "unsupported"),
         (Ok(json!({"content": 5})), "protocol"),
         (Ok(json!(5)), "protocol"),
