@@ -31,7 +31,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// assert_eq!(advice(&Error::Busy("64 requests in flight".into())), "try again in a moment");
 /// assert_eq!(Error::from(ErrorObject::new(-32602, "unknown tool: x")).to_string(), "unknown tool: x (-32602)");
 /// ```
-#[derive(Debug, thiserror::Error)]
+/// `Debug` shows the same text, for programs whose `main` returns an error.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The peer answered with an error.
@@ -186,6 +187,12 @@ impl Error {
             Self::Busy(problem) => Self::Busy(problem.clone()),
             Self::NotAnswered { key, error } => Self::NotAnswered { key: key.clone(), error: error.clone() },
         }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -36,7 +36,7 @@ use connection::Connection;
 use crossbeam_channel::select;
 use pace::Paces;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Seconds};
 use crate::jsonrpc::Message;
 use crate::peer::{CloseReport, Peer, Setup, Writing};
 use crate::prompt::PromptRegistry;
@@ -128,7 +128,7 @@ impl Server {
         // They are no work to drain: they would never be done.
         self.0.end_subscriptions(connection.number);
         if !peer.drain(Deadline::after(Some(config.grace))) {
-            log::warn!("requests are left unfinished after the grace of {:?}", config.grace);
+            log::warn!("requests are left unfinished after the grace of {}", Seconds(config.grace));
         }
         self.0.changes.forget(connection.number);
         let report = peer.close("the server is ending", &END_PATIENCE);
