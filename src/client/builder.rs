@@ -8,6 +8,7 @@ use super::asked::Asked;
 use super::handler::{ClientHandler, Handlers, Roots};
 use super::notices::Notices;
 use super::session::Session;
+use super::trace::TraceContext;
 use super::{Client, ClientHandle};
 use crate::era::RequestStamp;
 use crate::error::Result;
@@ -120,7 +121,11 @@ pub struct ClientBuilder {
     pub(super) tap: Option<Arc<dyn Tap>>,
     pub(super) notices: Notices,
     pub(super) patience: Patience,
+    pub(super) trace: Option<Arc<CurrentTrace>>,
+    pub(super) is_caching: bool,
 }
+
+type CurrentTrace = dyn Fn(&str) -> Option<TraceContext> + Send + Sync;
 
 impl Default for ClientBuilder {
     fn default() -> Self {
@@ -141,6 +146,8 @@ impl Default for ClientBuilder {
             tap: None,
             notices: Notices::default(),
             patience: Patience::default(),
+            trace: None,
+            is_caching: true,
         }
     }
 }

@@ -143,7 +143,7 @@ fn list(pages: &[Value]) -> tinymcp::Result<(Vec<String>, usize)> {
             cursor = page["nextCursor"].clone();
         }
         let list = listing.join().expect("no panic")?;
-        Ok((list.tools.into_iter().map(|tool| tool.name).collect(), list.rejected.len()))
+        Ok((list.items.into_iter().map(|tool| tool.name).collect(), list.rejected.len()))
     })
 }
 
