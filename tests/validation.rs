@@ -120,6 +120,11 @@ fn problems_are_told_in_the_words_of_this_crate() {
             "2",
             "expected what fits one of the alternatives only, found 2",
         ),
+        (
+            json!({"items": {"anyOf": [{"properties": {"a": {"type": "null"}}, "required": ["b"]}, {"type": "integer"}]}}),
+            r#"[{"a": 1}]"#,
+            "[0]: fits none of 2 alternatives (b: missing | expected an integer, found {\"a\":1})",
+        ),
         (json!({"if": {"required": ["a"]}, "then": {"required": ["b"]}}), r#"{"a": 1}"#, "b: missing"),
         (
             json!({"properties": {"o": {"additionalProperties": false}}}),
@@ -399,7 +404,7 @@ fn a_deep_value_of_a_recursive_schema_comes_to_an_end() {
     assert_eq!(
         soon(&tree, &deep(1, json!({}))),
         [
-            "fits none of 2 alternatives (x: missing | c: fits none of 2 alternatives (c.x: missing | c.y: missing))"
+            "fits none of 2 alternatives (x: missing | c: fits none of 2 alternatives (x: missing | y: missing))"
         ]
     );
     let text = deep(130, json!({})).to_string();
@@ -420,9 +425,9 @@ fn a_deep_value_of_a_recursive_schema_comes_to_an_end() {
 fn wide_values_take_linear_time() {
     let numbers = |count: u64| (0..count).map(|n| json!(u64::MAX - n)).collect::<Vec<_>>();
     let objects = (0..50_000).map(|n| json!({"a": n})).collect::<Vec<_>>();
-    let names: Map<_, _> = (0..50_000).map(|n| (format!("n{n}"), json!(1))).collect();
+    let names: Map<_, _> = (0..20_000).map(|n| (format!("n{n}"), json!(1))).collect();
     let unique = json!({"uniqueItems": true});
-    assert_eq!(soon(&unique, &json!(numbers(50_000))), [""; 0]);
+    assert_eq!(soon(&unique, &json!(numbers(100_000))), [""; 0]);
     assert_eq!(soon(&unique, &json!(objects)), [""; 0]);
     assert_eq!(
         soon(&unique, &json!([objects, objects])),

@@ -110,6 +110,8 @@ pub struct ClientBuilder {
     pub(super) limits: Limits,
     pub(super) tap: Option<Arc<dyn Tap>>,
     pub(super) notices: Notices,
+    #[cfg(feature = "validation")]
+    pub(super) trusts_results: bool,
     patience: Patience,
 }
 
@@ -129,6 +131,8 @@ impl Default for ClientBuilder {
             },
             tap: None,
             notices: Notices::default(),
+            #[cfg(feature = "validation")]
+            trusts_results: false,
             patience: Patience::default(),
         }
     }
@@ -217,6 +221,15 @@ impl ClientBuilder {
     #[must_use]
     pub fn on_notification(mut self, callback: impl Fn(&str, Option<&Json>) + Send + Sync + 'static) -> Self {
         self.notices.on_other = Some(Arc::new(callback));
+        self
+    }
+
+    /// Takes structured results as they come, and does not compare them with the output schemas of their tools (feature
+    /// `validation`).
+    #[cfg(feature = "validation")]
+    #[must_use]
+    pub fn trust_results(mut self) -> Self {
+        self.trusts_results = true;
         self
     }
 

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+#[cfg(feature = "validation")]
+use super::results::Expected;
 use super::session::{Session, Settled};
 use crate::era::read_call_result;
 use crate::error::{Error, Phase, Result};
@@ -42,6 +44,9 @@ pub struct CallOptions {
     cancel: Option<CancelToken>,
     on_progress: Option<OnProgress>,
     meta: Object,
+    /// What a caller that knows the tool expects of the result.
+    #[cfg(feature = "validation")]
+    pub(super) expected: Option<Arc<Expected>>,
 }
 
 impl CallOptions {
@@ -109,6 +114,8 @@ impl fmt::Debug for CallOptions {
 #[must_use = "dropping the handle gives the call up"]
 pub struct CallHandle {
     open: Option<Open>,
+    #[cfg(feature = "validation")]
+    expected: Option<Arc<Expected>>,
 }
 
 impl CallHandle {
@@ -121,7 +128,13 @@ impl CallHandle {
             Some(open) => {
                 let session = Arc::clone(&open.session);
                 let result = open.wait()?;
-                tool_result(&result, &session.settled()?.identity.version)
+                let version = &session.settled()?.identity.version;
+                let result = tool_result(&result, version)?;
+                #[cfg(feature = "validation")]
+                if let Some(expected) = &self.expected {
+                    expected.check(&result, version)?;
+                }
+                Ok(result)
             }
             None => Err(Error::InvalidUse("the call has been waited for".into())),
         }
@@ -305,7 +318,17 @@ pub(super) fn start(
         out.extend_from_slice(b",\"arguments\":");
         out.extend_from_slice(arguments.as_str().as_bytes());
     };
-    Ok(CallHandle { open: Some(Open::start(session, "tools/call", write, options)?) })
+    // What is known when the call is made counts: the tool may change before its result is here.
+    #[cfg(feature = "validation")]
+    let expected = match session.config.trusts_results {
+        true => None,
+        false => session.results.of(name).or_else(|| options.expected.clone()),
+    };
+    Ok(CallHandle {
+        open: Some(Open::start(session, "tools/call", write, options)?),
+        #[cfg(feature = "validation")]
+        expected,
+    })
 }
 
 /// Sends any request and waits for its result.

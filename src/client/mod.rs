@@ -11,6 +11,8 @@ mod call;
 mod handshake;
 mod notices;
 mod remote;
+#[cfg(feature = "validation")]
+mod results;
 mod role;
 mod session;
 mod tools;
@@ -131,8 +133,12 @@ impl ClientHandle {
     ///
     /// `arguments` is anything that serializes to a JSON object; `()` stands for none.
     ///
+    /// With the feature `validation`, the structured content of a result is compared with the output schema of the tool, as far
+    /// as that is known: from the last [`list_tools`](Self::list_tools) or [`discover_tools`](Self::discover_tools), or from the
+    /// [`RemoteTool`] that makes the call. `ClientBuilder::trust_results` turns that off.
+    ///
     /// # Errors
-    /// When the server answers with an error (an unknown tool), or does not answer.
+    /// When the server answers with an error (an unknown tool), or does not answer; when the result breaks its schema.
     pub fn call_tool(&self, name: &str, arguments: impl serde::Serialize) -> Result<CallToolResult> {
         self.start_call(name, arguments, &CallOptions::default())?.wait()
     }

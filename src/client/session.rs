@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use super::builder::ClientBuilder;
 use super::handshake;
+#[cfg(feature = "validation")]
+use super::results::ResultSchemas;
 use super::role::ClientRole;
 use crate::era::{Offered, RequestStamp};
 use crate::error::{Error, Failure, Phase, Result};
@@ -56,6 +58,8 @@ pub(super) struct Session {
     pub(super) config: ClientBuilder,
     pub(super) offered: Offered,
     pub(super) role: Arc<ClientRole>,
+    #[cfg(feature = "validation")]
+    pub(super) results: ResultSchemas,
     settled: OnceLock<Settled>,
     /// Held while the protocol is being settled: others who need it wait for the same outcome. Closing does not take it.
     settling: Mutex<()>,
@@ -78,6 +82,8 @@ impl Session {
             role: Arc::new(ClientRole::new(config.notices.clone(), session.clone())),
             config,
             offered,
+            #[cfg(feature = "validation")]
+            results: ResultSchemas::default(),
             settled: OnceLock::new(),
             settling: Mutex::new(()),
             current: Mutex::new(Current { peer: None, again }),

@@ -46,7 +46,11 @@ pub(super) fn list(session: &Arc<Session>) -> Result<ToolList> {
             return Err(Error::Protocol(format!("the server lists more than {MAX_TOOLS} tools")));
         }
         // spec: 2026-07-28 server/utilities/pagination#implementation-guidelines (an empty cursor is one, too)
-        let Some(next) = page.next_cursor else { return Ok(list) };
+        let Some(next) = page.next_cursor else {
+            #[cfg(feature = "validation")]
+            session.results.refresh(&list.tools);
+            return Ok(list);
+        };
         if !seen.insert(next.clone()) {
             return Err(Error::Protocol(format!("tools/list came back to cursor {next:?}")));
         }

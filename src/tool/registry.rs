@@ -9,6 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
+#[cfg(feature = "validation")]
+use super::checked::checked as kept;
 use super::lint;
 use super::{Arguments, Tool, ToolError};
 use crate::context::Context;
@@ -98,13 +100,14 @@ impl ToolRegistry {
     ///
     /// # Errors
     /// When its name is taken, empty, longer than 128 characters or has control characters, or when its input schema is not
-    /// that of an object.
+    /// that of an object; with the feature `validation` also when one of its schemas cannot be used.
     pub fn register(&self, tool: impl Tool + 'static) -> Result<(), RegistryError> {
         lint::check(&tool)?;
+        let tool = kept(tool)?;
         let name = tool.name().to_owned();
         match self.shared.write().entry(name) {
             Entry::Occupied(taken) => return Err(RegistryError::Duplicate(taken.key().clone())),
-            Entry::Vacant(free) => free.insert(Arc::new(tool)),
+            Entry::Vacant(free) => free.insert(tool),
         };
         self.shared.changed();
         Ok(())
@@ -125,8 +128,9 @@ impl ToolRegistry {
     /// When its name or input schema is invalid.
     pub fn replace(&self, tool: impl Tool + 'static) -> Result<Option<Arc<dyn Tool>>, RegistryError> {
         lint::check(&tool)?;
+        let tool = kept(tool)?;
         let name = tool.name().to_owned();
-        let old = self.shared.write().insert(name, Arc::new(tool));
+        let old = self.shared.write().insert(name, tool);
         self.shared.changed();
         Ok(old)
     }
@@ -226,6 +230,13 @@ impl ToolRegistry {
     pub fn generation(&self) -> u64 {
         self.shared.generation.load(Ordering::Acquire)
     }
+}
+
+/// `tool` as it is kept.
+#[cfg(not(feature = "validation"))]
+#[expect(clippy::unnecessary_wraps, reason = "with the feature `validation` it may fail")]
+fn kept(tool: impl Tool + 'static) -> Result<Arc<dyn Tool>, RegistryError> {
+    Ok(Arc::new(tool))
 }
 
 /// Calls `tool`; a panic in it becomes a failed result.

@@ -24,15 +24,15 @@ const LONG: usize = 200;
 
 /// Adds what `error` says of a part of `root`, unless it was said already.
 pub(super) fn add(problems: &mut Vec<JsonError>, error: &ValidationError<'_>, root: &Value) {
-    for problem in describe(error, root, DEPTH) {
+    for problem in describe(error, root, 0, DEPTH) {
         if problems.len() < PROBLEMS && !problems.contains(&problem) {
             problems.push(problem);
         }
     }
 }
 
-/// `error` and where it is; one for each member if several are unknown.
-fn describe(error: &ValidationError<'_>, root: &Value, depth: usize) -> Vec<JsonError> {
+/// `error` and where it is, seen from `from` levels below the root; one for each member if several are unknown.
+fn describe(error: &ValidationError<'_>, root: &Value, from: usize, depth: usize) -> Vec<JsonError> {
     let (way, value) = way(error, root);
     let here = match error.kind() {
         Kind::Required { property } => {
@@ -49,7 +49,7 @@ fn describe(error: &ValidationError<'_>, root: &Value, depth: usize) -> Vec<Json
         _ => vec![JsonError::new(sentence(error, root, depth))],
     };
     let placed = |problem| {
-        way.iter().rev().fold(problem, |problem: JsonError, (name, index)| match index {
+        way.iter().skip(from).rev().fold(problem, |problem: JsonError, (name, index)| match index {
             Some(index) => problem.at(*index),
             None => problem.inside(&short(name, NAME)),
         })
@@ -113,7 +113,7 @@ fn sentence(error: &ValidationError<'_>, root: &Value, depth: usize) -> String {
         Kind::Format { format } => expected(&format!("text of format {format}")),
         Kind::Not { schema } => expected(&format!("what does not fit {}", short(&schema.to_string(), LONG))),
         Kind::PropertyNames { error } => format!("a member's name: {}", sentence(error, root, depth)),
-        Kind::AnyOf { context } | Kind::OneOfNotValid { context } => none_fits(context, &found, root, depth),
+        Kind::AnyOf { context } | Kind::OneOfNotValid { context } => none_fits(error, context, root, depth),
         Kind::OneOfMultipleValid { .. } => expected("what fits one of the alternatives only"),
         // Whatever the validator learns beyond that: it may quote the whole value.
         _ => short(&error.to_string(), LONG),
@@ -122,26 +122,29 @@ fn sentence(error: &ValidationError<'_>, root: &Value, depth: usize) -> String {
 
 /// Why none of the alternatives fits: their types if that is all, else the first problem of each.
 fn none_fits(
+    error: &ValidationError<'_>,
     alternatives: &[Vec<ValidationError<'static>>],
-    found: &str,
     root: &Value,
     depth: usize,
 ) -> String {
+    // Their problems are seen from here.
+    let from = error.instance_path().into_iter().count();
     let kinds = alternatives.iter().map(|errors| match errors.as_slice() {
-        [error] if error.instance_path().into_iter().next().is_none() => match error.kind() {
+        [error] if error.instance_path().into_iter().count() == from => match error.kind() {
             Kind::Type { kind } => Some(types(kind)),
             _ => None,
         },
         _ => None,
     });
     if let Some(kinds) = kinds.collect::<Option<Vec<_>>>().filter(|kinds| !kinds.is_empty()) {
-        return format!("expected {}, found {found}", kinds.concat().join(" or "));
+        return format!("expected {}, found {}", kinds.concat().join(" or "), found(error.instance()));
     }
     let Some(depth) = depth.checked_sub(1) else {
         return format!("fits none of {} alternatives", alternatives.len());
     };
-    let first =
-        |errors: &Vec<ValidationError<'static>>| describe(errors.first()?, root, depth).into_iter().next();
+    let first = |errors: &Vec<ValidationError<'static>>| {
+        describe(errors.first()?, root, from, depth).into_iter().next()
+    };
     let told: Vec<_> = alternatives
         .iter()
         .filter_map(first)
