@@ -9,6 +9,8 @@ use super::builder::ClientBuilder;
 use super::cache::Cache;
 use super::handshake;
 use super::log_level::Level;
+#[cfg(feature = "validation")]
+use super::results::ResultSchemas;
 use super::role::ClientRole;
 use super::state::{Found, Line, State, Turn};
 use crate::era::{Offered, RequestStamp};
@@ -79,6 +81,8 @@ pub(super) struct Session {
     state: Mutex<State>,
     /// Bound: [`LISTENERS`]. End of each: its owner's.
     listeners: Mutex<Vec<Weak<dyn SettledAgain>>>,
+    #[cfg(feature = "validation")]
+    pub(super) results: ResultSchemas,
 }
 
 impl Session {
@@ -97,6 +101,8 @@ impl Session {
             answers,
             state: State::new(),
             listeners: Mutex::default(),
+            #[cfg(feature = "validation")]
+            results: ResultSchemas::default(),
         });
         let (role, level) = (Arc::downgrade(&session.role), Arc::downgrade(&session.level));
         session.on_settled_again(role)?;
