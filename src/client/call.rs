@@ -84,8 +84,9 @@ impl CallOptions {
     }
 
     /// Goes on with a call that ended in [`Outcome::InputRequired`](super::Outcome::InputRequired): `answers` are by the
-    /// keys of its questions, each the result that such a question asks for, and `state` is what the server wants back,
-    /// unchanged. They belong to that call, made with the same name and arguments, and to no other. From 2026-07-28 on.
+    /// keys of its questions, each the result that such a question asks for, and `state` is what the server wants
+    /// back, unchanged. They belong to that call, made with the same name and arguments, and to no other. From
+    /// 2026-07-28 on.
     #[must_use]
     pub fn with_input(mut self, answers: Object, state: Option<RequestState>) -> Self {
         self.input = Some(Arc::new(Round { answers, state }));
