@@ -155,7 +155,7 @@ impl fmt::Debug for CallHandle {
 }
 
 /// A request that has been sent.
-struct Open {
+pub(super) struct Open {
     session: Arc<Session>,
     /// Of the connection on which it was sent: there may be another by the time the answer comes.
     settled: Arc<Settled>,
@@ -199,7 +199,7 @@ impl Open {
         Ok(Self { session: Arc::clone(session), settled, method, waiting, start, options: options.clone() })
     }
 
-    fn wait(self) -> Result<Json> {
+    pub(super) fn wait(self) -> Result<Json> {
         let defaults = &self.session.config.timeouts;
         let patient = Patient {
             each: self.options.timeout.unwrap_or(defaults.call),
@@ -318,6 +318,17 @@ pub(super) fn request(
     params: &[(&str, Json)],
     options: &CallOptions,
 ) -> Result<Json> {
+    start_request(session, settled, method, params, options)?.wait()
+}
+
+/// Sends any request on the connection for which this was settled.
+pub(super) fn start_request(
+    session: &Arc<Session>,
+    settled: Arc<Settled>,
+    method: &str,
+    params: &[(&str, Json)],
+    options: &CallOptions,
+) -> Result<Open> {
     let write = |out: &mut Vec<u8>| {
         for (i, (name, value)) in params.iter().enumerate() {
             if i > 0 {
@@ -328,7 +339,7 @@ pub(super) fn request(
             out.extend_from_slice(value.as_str().as_bytes());
         }
     };
-    Open::start(session, settled, method.to_owned(), write, options)?.wait()
+    Open::start(session, settled, method.to_owned(), write, options)
 }
 
 /// Reads a tool's result.

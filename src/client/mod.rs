@@ -8,6 +8,7 @@
 
 mod builder;
 mod call;
+mod changes;
 mod handshake;
 mod notices;
 mod remote;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 
 pub use builder::{ClientBuilder, Timeouts};
 pub use call::{CallHandle, CallOptions};
+pub use changes::{Change, Changes, ChangesEnd, Filter};
 pub use remote::{Caller, RemoteTool};
 pub use session::ServerIdentity;
 use session::Session;

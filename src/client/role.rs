@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde_json::value::RawValue;
 
-use super::notices::{Dispatcher, Notices};
-use super::session::{Session, SettledAgain};
+use super::session::Session;
 use crate::jsonrpc::{BadFrame, ErrorObject};
 use crate::peer::{Role, Served, Serving};
 
@@ -17,16 +16,12 @@ const REPORTED_NOISE: u64 = 5;
 pub(super) struct ClientRole {
     is_modern: AtomicBool,
     noise: AtomicU64,
-    dispatcher: Dispatcher,
+    session: Weak<Session>,
 }
 
 impl ClientRole {
-    pub(super) fn new(notices: Notices, session: Weak<Session>) -> Self {
-        Self {
-            is_modern: AtomicBool::new(false),
-            noise: AtomicU64::new(0),
-            dispatcher: Dispatcher::new(notices, session),
-        }
+    pub(super) fn new(session: Weak<Session>) -> Self {
+        Self { is_modern: AtomicBool::new(false), noise: AtomicU64::new(0), session }
     }
 
     pub(super) fn settle(&self, is_modern: bool) {
@@ -35,17 +30,6 @@ impl ClientRole {
 
     pub(super) fn noise(&self) -> u64 {
         self.noise.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn close(&self) {
-        self.dispatcher.close();
-    }
-}
-
-impl SettledAgain for ClientRole {
-    fn settled_again(&self) {
-        // What the old server did not live to say, and what is different in the new one.
-        self.dispatcher.tools_changed();
     }
 }
 
@@ -61,7 +45,9 @@ impl Role for ClientRole {
     }
 
     fn notified(&self, method: &str, params: Option<&RawValue>) {
-        self.dispatcher.notified(method, params);
+        if let Some(session) = self.session.upgrade() {
+            session.heard(method, params, self.is_modern.load(Ordering::SeqCst));
+        }
     }
 
     fn bad_frame(&self, frame: &[u8], bad: &BadFrame) -> Option<ErrorObject> {

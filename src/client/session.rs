@@ -4,7 +4,10 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use serde_json::value::RawValue;
+
 use super::builder::ClientBuilder;
+use super::changes::Hub;
 use super::handshake;
 use super::role::ClientRole;
 use super::state::{Found, Line, State, Turn};
@@ -65,6 +68,8 @@ const LISTENERS: usize = 64;
 pub(super) struct Session {
     pub(super) config: ClientBuilder,
     pub(super) offered: Offered,
+    /// Who is told of changes.
+    pub(super) changes: Arc<Hub>,
     role: Arc<ClientRole>,
     state: Mutex<State>,
     /// Bound: [`LISTENERS`]. End of each: its owner's.
@@ -76,14 +81,15 @@ impl Session {
         let offered = Offered::new(&config.versions)?;
         let again = transport.again();
         let session = Arc::new_cyclic(|session: &Weak<Self>| Self {
-            role: Arc::new(ClientRole::new(config.notices.clone(), session.clone())),
+            changes: Hub::new(config.notices.clone(), session.clone()),
+            role: Arc::new(ClientRole::new(session.clone())),
             config,
             offered,
             state: State::new(),
             listeners: Mutex::default(),
         });
-        let role = Arc::downgrade(&session.role);
-        session.on_settled_again(role)?;
+        let changes = Arc::downgrade(&session.changes);
+        session.on_settled_again(changes)?;
         let peer = session.start(transport)?;
         *lock(&session.state) = State::Opened(Line::new(peer, again));
         Ok(session)
@@ -194,6 +200,21 @@ impl Session {
         if is_another {
             let listeners: Vec<_> = lock(&self.listeners).iter().filter_map(Weak::upgrade).collect();
             listeners.iter().for_each(|listener| listener.settled_again());
+        } else {
+            self.changes.settled();
+        }
+    }
+
+    /// A notification of the server, whatever it is about. Called by the reading thread: must not block.
+    pub(super) fn heard(&self, method: &str, params: Option<&RawValue>, is_modern: bool) {
+        self.changes.heard(method, params, is_modern);
+    }
+
+    /// What was settled on the connection that calls are made on now, if there is one.
+    pub(super) fn current(&self) -> Option<Arc<Settled>> {
+        match &*lock(&self.state) {
+            State::Settled { settled, .. } => Some(Arc::clone(settled)),
+            _ => None,
         }
     }
 
@@ -225,7 +246,7 @@ impl Session {
     pub(super) fn close(&self) -> Result<CloseReport> {
         // Also when a connection is being opened just now: whoever does that sees that it is closed and ends the new one.
         let Some(peer) = State::close(&self.state) else { return Ok(CloseReport::default()) };
-        self.role.close();
+        self.changes.close();
         let report = peer.close("closed by this client", &self.config.patience);
         not_stuck(&peer, report)
     }

@@ -4,4 +4,5 @@
 pub(crate) mod alone;
 pub(crate) mod odd;
 pub(crate) mod peers;
+pub(crate) mod scripted;
 pub(crate) mod served;
