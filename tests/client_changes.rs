@@ -382,7 +382,7 @@ fn both_eras_of_a_real_server_tell_of_changes() {
         let server = Server::builder("growing", "1").tools(ToolRegistry::new()).build().expect("builds");
         let (tx, heard) = channel();
         let builder = Client::builder().versions([version.clone()]).on_tools_changed(move |client| {
-            drop(tx.send(client.list_tools().map(|list| list.tools.len()).ok()))
+            let _ = tx.send(client.list_tools().map(|list| list.tools.len()).ok());
         });
         let client = testing::pair_with(builder, &server).expect("starts");
         let mut changes = client.listen(Filter::new().tools().prompts()).expect("opens");

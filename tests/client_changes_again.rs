@@ -55,8 +55,12 @@ fn acknowledge_all(server: &mut ScriptedPeer, streams: usize) -> Vec<(Value, Val
 fn a_reconnect_opens_everything_again_in_the_era_of_the_new_server() {
     let (transport, mut servers) = Again::of(3);
     let (tx, called) = channel();
-    let client =
-        Client::builder().on_tools_changed(move |_| drop(tx.send(()))).open(transport).expect("starts");
+    let client = Client::builder()
+        .on_tools_changed(move |_| {
+            let _ = tx.send(());
+        })
+        .open(transport)
+        .expect("starts");
     let [first, second, third] = servers.as_mut_slice() else { unreachable!() };
     let handle = client.handle();
     let settling = thread::spawn(move || handle.initialize().map(drop));
@@ -112,7 +116,9 @@ fn a_reconnect_opens_everything_again_in_the_era_of_the_new_server() {
 #[test]
 fn a_stream_that_is_not_acknowledged_again_is_asked_for_once_more() {
     let (tx, called) = channel();
-    let builder = quick(Duration::from_millis(300)).on_tools_changed(move |_| drop(tx.send(())));
+    let builder = quick(Duration::from_millis(300)).on_tools_changed(move |_| {
+        let _ = tx.send(());
+    });
     let (_client, mut server) = modern(builder);
     let late = json!(server.expect_request("subscriptions/listen").id);
     let cancelled = server.expect_notification("notifications/cancelled");
@@ -143,7 +149,9 @@ fn a_real_server_that_is_killed_is_heard_again_after_a_reconnect() {
     let (tx, called) = channel();
     let client = Client::builder()
         .patience(brief())
-        .on_tools_changed(move |client| drop(tx.send(client.list_tools().map(|list| list.tools.len()).ok())))
+        .on_tools_changed(move |client| {
+            let _ = tx.send(client.list_tools().map(|list| list.tools.len()).ok());
+        })
         .open(odd_in_shell(SCRIPT, "ok").env("PLACE", &place))
         .expect("starts");
     let mut changes = client.listen(Filter::new().tools()).expect("opens");

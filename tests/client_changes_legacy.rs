@@ -10,8 +10,8 @@ use support::peers::{self, LONG};
 use support::scripted::{answered, legacy, quick};
 use tinymcp::client::{Change, Changes, ChangesEnd, Filter};
 use tinymcp::json::Json;
-use tinymcp::testing::{self, ScriptedPeer};
-use tinymcp::{Client, Error, ErrorObject, ProtocolVersion, Server, ToolRegistry};
+use tinymcp::testing::ScriptedPeer;
+use tinymcp::{Client, Error, ErrorObject};
 
 const TOOLS: &str = "notifications/tools/list_changed";
 

@@ -225,6 +225,21 @@ impl ClientBuilder {
     ///
     /// A Modern server tells of changes that it was asked for: that is done once the protocol is settled, without waiting for the
     /// answer. If it does not succeed there is a warning in the log.
+    ///
+    /// ```
+    /// use tinymcp::{Client, Server, ToolRegistry, testing, tool};
+    ///
+    /// let (tx, rx) = std::sync::mpsc::channel();
+    /// let builder = Client::builder().on_tools_changed(move |client| {
+    ///     let _ = tx.send(client.list_tools().map(|list| list.tools.len()));
+    /// });
+    /// let server = Server::builder("growing", "1.0.0").tools(ToolRegistry::new()).build()?;
+    /// let client = testing::pair_with(builder, &server)?;
+    /// assert!(client.list_tools()?.tools.is_empty());
+    /// server.tools().register(tool! { fn echo(text: String) -> String { text } })?;
+    /// assert_eq!(rx.recv()??, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn on_tools_changed(mut self, callback: impl Fn(&ClientHandle) + Send + Sync + 'static) -> Self {
         self.notices.on_tools_changed = Some(Arc::new(callback));

@@ -129,14 +129,14 @@ impl Filter {
 
     pub(super) fn to_wire(&self) -> SubscriptionFilter {
         let flag = |list: List| self.lists[list as usize].then_some(true);
-        let mut wire = SubscriptionFilter::default();
-        wire.tools_list_changed = flag(List::Tools);
-        wire.prompts_list_changed = flag(List::Prompts);
-        wire.resources_list_changed = flag(List::Resources);
-        if !self.uris.is_empty() {
-            wire.resource_subscriptions = Some(self.uris.iter().map(|uri| uri.to_string()).collect());
+        let uris = self.uris.iter().map(|uri| uri.to_string()).collect();
+        SubscriptionFilter {
+            tools_list_changed: flag(List::Tools),
+            prompts_list_changed: flag(List::Prompts),
+            resources_list_changed: flag(List::Resources),
+            resource_subscriptions: Some(uris).filter(|uris: &Vec<_>| !uris.is_empty()),
+            ..SubscriptionFilter::default()
         }
-        wire
     }
 
     pub(super) fn of_wire(wire: &SubscriptionFilter) -> Self {

@@ -371,6 +371,10 @@ impl Sub {
         if self.is_new {
             return self.over(ChangesEnd::Failed(error));
         }
+        if error.is_closed() {
+            self.phase = Phase::Lost; // nothing helps but another connection
+            return self.interrupt();
+        }
         if self.tries < TRIES && may_succeed(&error) {
             log::debug!("a subscription is to be opened again: {error}");
             self.tries += 1;
