@@ -28,6 +28,8 @@ type OnChange = dyn Fn(&ClientHandle) + Send + Sync;
 
 type OnUpdate = dyn Fn(&ClientHandle, &str) + Send + Sync;
 
+type OnElicitationComplete = dyn Fn(&str) + Send + Sync;
+
 type OnOther = dyn Fn(&str, Option<&Json>) + Send + Sync;
 
 /// The callbacks.
@@ -38,6 +40,7 @@ pub(super) struct Notices {
     pub(super) on_resources_changed: Option<Arc<OnChange>>,
     /// With the resources it is for.
     pub(super) on_resource_updated: Option<(Filter, Arc<OnUpdate>)>,
+    pub(super) on_elicitation_complete: Option<Arc<OnElicitationComplete>>,
     pub(super) on_other: Option<Arc<OnOther>>,
 }
 
@@ -98,6 +101,7 @@ enum Queue {
 enum Notice {
     /// There are changes to be told.
     Changes,
+    ElicitationComplete(String),
     Other(String, Option<Json>),
 }
 
@@ -121,7 +125,10 @@ impl Dispatcher {
 
     /// A notification that nobody else takes. Never blocks.
     pub(super) fn other(&self, method: &str, params: Option<&RawValue>) {
-        if self.shared.notices.on_other.is_some() {
+        let notices = &self.shared.notices;
+        if method == "notifications/elicitation/complete" && notices.on_elicitation_complete.is_some() {
+            // Told by `elicitation_complete`, if it is of any interest.
+        } else if notices.on_other.is_some() {
             self.queue(Notice::Other(method.to_owned(), params.map(Json::of_frame)));
         } else {
             log::debug!("ignored {method}: no callback is set");
@@ -132,6 +139,13 @@ impl Dispatcher {
     /// itself: it looks after every notification.
     pub(super) fn nudge(&self) {
         self.queue(Notice::Changes);
+    }
+
+    /// Never blocks.
+    pub(super) fn elicitation_complete(&self, id: String) {
+        if self.shared.notices.on_elicitation_complete.is_some() {
+            self.queue(Notice::ElicitationComplete(id));
+        }
     }
 
     fn queue(&self, notice: Notice) {
@@ -148,9 +162,14 @@ impl Dispatcher {
             }
         }
         let Queue::Open(sender) = &*queue else { return };
-        if let Err(TrySendError::Full(Notice::Other(method, _))) = sender.try_send(notice) {
-            log::warn!("dropped {method}: {QUEUE} notifications wait for a callback that is slow");
-        }
+        let dropped = match sender.try_send(notice) {
+            Err(TrySendError::Full(Notice::Other(method, _))) => method,
+            Err(TrySendError::Full(Notice::ElicitationComplete(id))) => {
+                format!("the end of elicitation {id}")
+            }
+            _ => return,
+        };
+        log::warn!("dropped {dropped}: {QUEUE} notifications wait for a callback that is slow");
     }
 
     pub(super) fn close(&self) {
@@ -168,6 +187,7 @@ impl Shared {
                 None => queue.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match notice {
+                Ok(Notice::ElicitationComplete(id)) => caught(|| self.tell_elicitation_complete(&id)),
                 Ok(Notice::Other(method, params)) => caught(|| self.tell_other(&method, params.as_ref())),
                 Ok(Notice::Changes) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -185,6 +205,12 @@ impl Shared {
 
     fn due(&self) -> usize {
         self.session.upgrade().map_or(0, |session| session.changes.due_for_callbacks())
+    }
+
+    fn tell_elicitation_complete(&self, id: &str) {
+        if let Some(callback) = &self.notices.on_elicitation_complete {
+            callback(id);
+        }
     }
 
     fn tell_other(&self, method: &str, params: Option<&Json>) {

@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 
+use super::answer::Answers;
 use super::builder::ClientBuilder;
 use super::changes::Hub;
 use super::handshake;
+use super::notices::Dispatcher;
 use super::role::ClientRole;
 use super::state::{Found, Line, State, Turn};
 use crate::era::{Offered, RequestStamp};
 use crate::error::{Error, Failure, Phase, Result};
-use crate::peer::{CloseReport, Peer, Setup, Writing};
+use crate::peer::{CloseReport, NotSent, Peer, Setup, Writing};
 use crate::protocol::capability::ServerCapabilities;
 use crate::protocol::lifecycle::Implementation;
 use crate::protocol::version::ProtocolVersion;
@@ -44,9 +46,10 @@ pub(super) struct Settled {
 }
 
 impl Settled {
-    pub(super) fn new(identity: ServerIdentity, peer: Peer, config: &ClientBuilder) -> Self {
+    pub(super) fn new(identity: impl Into<Arc<ServerIdentity>>, peer: Peer, config: &ClientBuilder) -> Self {
+        let identity = identity.into();
         let stamp = config.stamp(&identity.version);
-        Self { identity: Arc::new(identity), peer, stamp }
+        Self { identity, peer, stamp }
     }
 
     pub(super) fn is_modern(&self) -> bool {
@@ -70,6 +73,7 @@ pub(super) struct Session {
     pub(super) offered: Offered,
     /// Who is told of changes.
     pub(super) changes: Arc<Hub>,
+    pub(super) answers: Arc<Answers>,
     role: Arc<ClientRole>,
     state: Mutex<State>,
     /// Bound: [`LISTENERS`]. End of each: its owner's.
@@ -77,22 +81,57 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn open(config: ClientBuilder, transport: Box<dyn Transport>) -> Result<Arc<Self>> {
+    pub(super) fn open(mut config: ClientBuilder, transport: Box<dyn Transport>) -> Result<Arc<Self>> {
         let offered = Offered::new(&config.versions)?;
+        let mut handlers = std::mem::take(&mut config.handlers);
+        handlers.for_one_client()?;
+        config.capabilities = handlers.capabilities();
+        let answers = Arc::new(Answers::new(handlers, config.capabilities.clone()));
         let again = transport.again();
-        let session = Arc::new_cyclic(|session: &Weak<Self>| Self {
-            changes: Hub::new(config.notices.clone(), session.clone()),
-            role: Arc::new(ClientRole::new(session.clone())),
-            config,
-            offered,
-            state: State::new(),
-            listeners: Mutex::default(),
+        let session = Arc::new_cyclic(|session: &Weak<Self>| {
+            let filter = config.notices.filter();
+            let dispatcher = Arc::new(Dispatcher::new(config.notices.clone(), session.clone()));
+            Self {
+                role: Arc::new(ClientRole::new(&dispatcher, &answers, session)),
+                changes: Hub::new(filter, dispatcher, session.clone()),
+                config,
+                offered,
+                answers,
+                state: State::new(),
+                listeners: Mutex::default(),
+            }
         });
         let changes = Arc::downgrade(&session.changes);
         session.on_settled_again(changes)?;
         let peer = session.start(transport)?;
         *lock(&session.state) = State::Opened(Line::new(peer, again));
         Ok(session)
+    }
+
+    /// The server of the handshake may ask something from now on.
+    pub(super) fn greet(&self, server: &Arc<ServerIdentity>) {
+        self.role.greet(server);
+    }
+
+    /// Tells a Legacy server something that it need not know if it is not ready yet; others are told nothing.
+    ///
+    /// # Errors
+    /// When too much waits for a server that does not read.
+    pub(super) fn tell_legacy(&self, method: &str) -> Result<()> {
+        let peer = lock(&self.state).peer();
+        match peer.filter(|_| self.role.greeted().is_some()).map(|peer| peer.notify(method, None)) {
+            Some(Err(NotSent::Full(limit))) => {
+                Err(Error::Busy(format!("{limit} bytes wait for a server that does not read")))
+            }
+            // The server of the next connection will ask by itself.
+            Some(Err(NotSent::Closed(_)) | Ok(())) | None => Ok(()),
+        }
+    }
+
+    /// What the transport calls the server.
+    pub(super) fn origin(&self) -> String {
+        let peer = lock(&self.state).peer();
+        peer.map_or_else(|| "no connection".to_owned(), |peer| peer.link().name().to_owned())
     }
 
     /// Tells `listener` of every further connection.
@@ -120,8 +159,7 @@ impl Session {
         let name = connection.link.name().to_owned();
         let setup =
             Setup { limits: self.config.limits.clone(), writing: Writing::Threaded, runs_short_calls: false };
-        // Until something else is settled: who is asked during the handshake is to answer.
-        self.role.settle(false);
+        self.role.begin();
         let role = Arc::<ClientRole>::clone(&self.role);
         Peer::start(connection, role, &setup)
             .map_err(|error| Error::Transport { context: format!("cannot start a thread for {name}"), error })

@@ -1,4 +1,4 @@
-//! [`Density`]: how close together requests come.
+//! [`Density`]: whether requests come so close together that a ticking stand-by is worth its CPU time.
 
 use std::time::{Duration, Instant};
 

@@ -4,7 +4,7 @@ use super::Inner;
 use super::asked::Asked;
 use super::connection::Connection;
 use super::listen::told;
-use crate::context::LegacyClient;
+use crate::context::{LegacyClient, LogThreshold};
 use crate::era::{negotiate, unsupported_version};
 use crate::json::{Json, Object};
 use crate::jsonrpc::ErrorObject;
@@ -98,6 +98,7 @@ impl Inner {
             version: version.clone(),
             capabilities: members.take("capabilities").map(Json::of_frame),
             info: members.take("clientInfo").map(Json::of_frame),
+            log_threshold: LogThreshold::new(config.logs()),
             asked_urls: Mutex::default(),
         });
         let capabilities = self.capabilities(&version);

@@ -87,7 +87,7 @@ impl Asked<'_> {
     /// it lacks.
     pub(super) fn examine(&self, error: ToolError, cx: &Context) -> ToolError {
         // Revision 2026-07-28 asks for what in 2025-11-25 is an error.
-        let error = if self.is_modern() { error.as_question(cx) } else { error };
+        let error = error.put_to(cx);
         match error.ask_error() {
             // spec: 2026-07-28 basic/index#error-codes (-32021 with the capabilities)
             Some(AskError::Unsupported { error, .. })

@@ -9,15 +9,18 @@
 mod asked;
 mod builder;
 mod changes;
+mod completions;
 mod connection;
 mod dispatch;
 mod feature;
 mod heard;
 mod input;
 mod listen;
+mod logging;
 mod pace;
+mod prompts;
+mod resources;
 mod tools;
-#[cfg_attr(not(test), allow(dead_code, reason = "until a server has resources"))]
 mod watch;
 
 use std::fmt;
@@ -33,9 +36,11 @@ use connection::Connection;
 use crossbeam_channel::select;
 use pace::Paces;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Seconds};
 use crate::jsonrpc::Message;
 use crate::peer::{CloseReport, Peer, Setup, Writing};
+use crate::prompt::PromptRegistry;
+use crate::resource::ResourceRegistry;
 use crate::sync::{CancelToken, Deadline, Mutex, lock};
 use crate::tool::{ChangeListener, ToolRegistry};
 use crate::transport::{OpenOptions, Patience, Stdio, Transport, tapped};
@@ -65,8 +70,8 @@ pub(crate) struct Inner {
     config: Config,
     paces: Paces,
     changes: Arc<Changes>,
-    /// Marks changes of the tools, as long as the server lives.
-    _tools_listener: ChangeListener,
+    /// They mark changes of the lists, as long as the server lives.
+    _listeners: Vec<ChangeListener>,
     stop: CancelToken,
     /// Connections that are being served.
     servings: AtomicUsize,
@@ -123,7 +128,7 @@ impl Server {
         // They are no work to drain: they would never be done.
         self.0.end_subscriptions(connection.number);
         if !peer.drain(Deadline::after(Some(config.grace))) {
-            log::warn!("requests are left unfinished after the grace of {:?}", config.grace);
+            log::warn!("requests are left unfinished after the grace of {}", Seconds(config.grace));
         }
         self.0.changes.forget(connection.number);
         let report = peer.close("the server is ending", &END_PATIENCE);
@@ -164,6 +169,18 @@ impl Server {
     #[must_use]
     pub fn tools(&self) -> &ToolRegistry {
         &self.0.config.tools
+    }
+
+    /// The prompts that are served, if there are some. Changing them tells the clients.
+    #[must_use]
+    pub fn prompts(&self) -> Option<&PromptRegistry> {
+        self.0.config.prompts.as_ref()
+    }
+
+    /// The resources that are served, if there are some.
+    #[must_use]
+    pub fn resources(&self) -> Option<&ResourceRegistry> {
+        self.0.config.features.iter().find_map(|feature| feature.resources())
     }
 }
 

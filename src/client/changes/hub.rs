@@ -12,7 +12,7 @@ use super::filter::{Change, Filter};
 use super::heard::Heard;
 use super::subs::{CALLBACKS, Opening, Phase, State, Sub};
 use super::{ChangesEnd, MAX_OPEN};
-use crate::client::notices::{Dispatcher, Notices};
+use crate::client::notices::Dispatcher;
 use crate::client::session::{Session, Settled, SettledAgain};
 use crate::error::{Error, Phase as During, Result};
 use crate::json::Object;
@@ -29,27 +29,29 @@ const LOOK: Duration = Duration::from_millis(500);
 pub(in crate::client) struct Hub {
     this: Weak<Self>,
     session: Weak<Session>,
-    dispatcher: Dispatcher,
+    dispatcher: Arc<Dispatcher>,
     state: Mutex<State>,
     /// Signalled when the thread that opens streams has something to do earlier than before, and at the end.
     wake: Condvar,
 }
 
 impl Hub {
-    pub(in crate::client) fn new(notices: Notices, session: Weak<Session>) -> Arc<Self> {
-        Arc::new_cyclic(|this| {
-            let mut state = State::default();
-            let filter = notices.filter();
-            if !filter.is_empty() {
-                state.subs.push(Sub::new(CALLBACKS, filter, Phase::Lost, None));
-            }
-            Self {
-                this: Weak::clone(this),
-                dispatcher: Dispatcher::new(notices, Weak::clone(&session)),
-                session,
-                state: Mutex::new(state),
-                wake: Condvar::new(),
-            }
+    /// `filter` is what there are callbacks for.
+    pub(in crate::client) fn new(
+        filter: Filter,
+        dispatcher: Arc<Dispatcher>,
+        session: Weak<Session>,
+    ) -> Arc<Self> {
+        let mut state = State::default();
+        if !filter.is_empty() {
+            state.subs.push(Sub::new(CALLBACKS, filter, Phase::Lost, None));
+        }
+        Arc::new_cyclic(|this| Self {
+            this: Weak::clone(this),
+            session,
+            dispatcher,
+            state: Mutex::new(state),
+            wake: Condvar::new(),
         })
     }
 

@@ -114,7 +114,7 @@ impl Round {
             };
             let open: Vec<_> = chunk.iter().map(|uri| (Arc::clone(uri), start(uri))).collect();
             outcomes.extend(open.into_iter().map(|(uri, open)| {
-                let asked = open.and_then(call::Open::wait).map(drop);
+                let asked = open.and_then(|open| open.wait()).map(drop);
                 (uri, asked)
             }));
             let closed = outcomes.values().find_map(|asked| asked.as_ref().err().filter(|e| e.is_closed()));
