@@ -7,8 +7,8 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use support::changing::{acknowledge, answered, changed, listening, modern, notice, quick, updated};
 use support::peers::{self, LONG, ends};
-use support::scripted::{acknowledge, answered, changed, listening, modern, notice, quick, updated};
 use tinymcp::client::{Change, ChangesEnd, ClientBuilder, Filter};
 use tinymcp::testing::{self, ScriptedPeer};
 use tinymcp::{Client, ClientHandle, Error, ErrorObject, ProtocolVersion, Server, ToolRegistry, tool};
@@ -344,7 +344,7 @@ fn a_callback_may_list_and_listen_and_changes_meanwhile_are_one_more_call() {
         let _ = entered.send(());
         may_go.lock().expect("not poisoned").recv_timeout(LONG).expect("a word");
         drop(changes);
-        let _ = tx.send(client.list_tools().expect("no deadlock").tools.len());
+        let _ = tx.send(client.list_tools().expect("no deadlock").items.len());
     });
     let (client, mut server) = modern(builder);
     let listen = server.expect_request("subscriptions/listen");
@@ -382,7 +382,7 @@ fn both_eras_of_a_real_server_tell_of_changes() {
         let server = Server::builder("growing", "1").tools(ToolRegistry::new()).build().expect("builds");
         let (tx, heard) = channel();
         let builder = Client::builder().versions([version.clone()]).on_tools_changed(move |client| {
-            let _ = tx.send(client.list_tools().map(|list| list.tools.len()).ok());
+            let _ = tx.send(client.list_tools().map(|list| list.items.len()).ok());
         });
         let client = testing::pair_with(builder, &server).expect("starts");
         let mut changes = client.listen(Filter::new().tools().prompts()).expect("opens");

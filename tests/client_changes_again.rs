@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use support::alone::alone;
-use support::peers::{self, LONG, brief, odd_in_shell};
-use support::scripted::{
+use support::changing::{
     Again, acknowledge, answered, changed, greet_legacy, greet_modern, listening, modern, quick, updated,
 };
+use support::peers::{self, LONG, brief, odd_in_shell};
 use tinymcp::client::{Change, Changes, Filter};
 use tinymcp::testing::ScriptedPeer;
 use tinymcp::{Client, Error, ErrorObject, ProtocolVersion};
@@ -150,7 +150,7 @@ fn a_real_server_that_is_killed_is_heard_again_after_a_reconnect() {
     let client = Client::builder()
         .patience(brief())
         .on_tools_changed(move |client| {
-            let _ = tx.send(client.list_tools().map(|list| list.tools.len()).ok());
+            let _ = tx.send(client.list_tools().map(|list| list.items.len()).ok());
         })
         .open(odd_in_shell(SCRIPT, "ok").env("PLACE", &place))
         .expect("starts");

@@ -6,8 +6,8 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use serde_json::{Value, json};
+use support::changing::{answered, legacy, quick};
 use support::peers::{self, LONG};
-use support::scripted::{answered, legacy, quick};
 use tinymcp::client::{Change, Changes, ChangesEnd, Filter};
 use tinymcp::json::Json;
 use tinymcp::testing::ScriptedPeer;

@@ -9,6 +9,7 @@ use super::changes::Filter;
 use super::handler::{ClientHandler, Handlers, Roots};
 use super::notices::Notices;
 use super::session::Session;
+use super::trace::TraceContext;
 use super::{Client, ClientHandle};
 use crate::era::RequestStamp;
 use crate::error::Result;
@@ -132,7 +133,11 @@ pub struct ClientBuilder {
     pub(super) tap: Option<Arc<dyn Tap>>,
     pub(super) notices: Notices,
     pub(super) patience: Patience,
+    pub(super) trace: Option<Arc<CurrentTrace>>,
+    pub(super) is_caching: bool,
 }
+
+type CurrentTrace = dyn Fn(&str) -> Option<TraceContext> + Send + Sync;
 
 impl Default for ClientBuilder {
     fn default() -> Self {
@@ -153,6 +158,8 @@ impl Default for ClientBuilder {
             tap: None,
             notices: Notices::default(),
             patience: Patience::default(),
+            trace: None,
+            is_caching: true,
         }
     }
 }
@@ -242,11 +249,11 @@ impl ClientBuilder {
     ///
     /// let (tx, rx) = std::sync::mpsc::channel();
     /// let builder = Client::builder().on_tools_changed(move |client| {
-    ///     let _ = tx.send(client.list_tools().map(|list| list.tools.len()));
+    ///     let _ = tx.send(client.list_tools().map(|list| list.items.len()));
     /// });
     /// let server = Server::builder("growing", "1.0.0").tools(ToolRegistry::new()).build()?;
     /// let client = testing::pair_with(builder, &server)?;
-    /// assert!(client.list_tools()?.tools.is_empty());
+    /// assert!(client.list_tools()?.items.is_empty());
     /// server.tools().register(tool! { fn echo(text: String) -> String { text } })?;
     /// assert_eq!(rx.recv()??, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -4,12 +4,12 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use serde_json::value::RawValue;
-
 use super::answer::Answers;
 use super::builder::ClientBuilder;
+use super::cache::Cache;
 use super::changes::Hub;
 use super::handshake;
+use super::log_level::Level;
 use super::notices::Dispatcher;
 use super::role::ClientRole;
 use super::state::{Found, Line, State, Turn};
@@ -43,13 +43,17 @@ pub(super) struct Settled {
     pub(super) peer: Peer,
     /// What every request says in `_meta`.
     pub(super) stamp: RequestStamp,
+    /// `None` where nothing is to be kept.
+    pub(super) cache: Option<Arc<Cache>>,
 }
 
 impl Settled {
     pub(super) fn new(identity: impl Into<Arc<ServerIdentity>>, peer: Peer, config: &ClientBuilder) -> Self {
         let identity = identity.into();
         let stamp = config.stamp(&identity.version);
-        Self { identity, peer, stamp }
+        // spec: 2026-07-28 server/utilities/caching (results of earlier revisions say nothing of it)
+        let cache = (config.is_caching && stamp.is_modern()).then(Arc::default);
+        Self { identity, peer, stamp, cache }
     }
 
     pub(super) fn is_modern(&self) -> bool {
@@ -75,6 +79,7 @@ pub(super) struct Session {
     pub(super) changes: Arc<Hub>,
     pub(super) answers: Arc<Answers>,
     role: Arc<ClientRole>,
+    pub(super) level: Arc<Level>,
     state: Mutex<State>,
     /// Bound: [`LISTENERS`]. End of each: its owner's.
     listeners: Mutex<Vec<Weak<dyn SettledAgain>>>,
@@ -94,6 +99,7 @@ impl Session {
             Self {
                 role: Arc::new(ClientRole::new(&dispatcher, &answers, session)),
                 changes: Hub::new(filter, dispatcher, session.clone()),
+                level: Arc::new(Level::new(session.clone())),
                 config,
                 offered,
                 answers,
@@ -101,8 +107,9 @@ impl Session {
                 listeners: Mutex::default(),
             }
         });
-        let changes = Arc::downgrade(&session.changes);
+        let (changes, level) = (Arc::downgrade(&session.changes), Arc::downgrade(&session.level));
         session.on_settled_again(changes)?;
+        session.on_settled_again(level)?;
         let peer = session.start(transport)?;
         *lock(&session.state) = State::Opened(Line::new(peer, again));
         Ok(session)
@@ -224,7 +231,11 @@ impl Session {
             return Err(self.closed(Phase::Handshake, Some(&turn.line.peer), Duration::ZERO));
         }
         let settled = Arc::new(handshake::settle(self, turn, cancel)?);
-        if turn.finish(&settled, || self.role.settle(settled.is_modern())) {
+        let tell = || {
+            self.role.settle(settled.is_modern());
+            self.role.keep_true(settled.cache.as_ref());
+        };
+        if turn.finish(&settled, tell) {
             Ok(settled)
         } else {
             Err(self.closed(Phase::Handshake, Some(&settled.peer), Duration::ZERO))
@@ -241,11 +252,6 @@ impl Session {
         } else {
             self.changes.settled();
         }
-    }
-
-    /// A notification of the server, whatever it is about. Called by the reading thread: must not block.
-    pub(super) fn heard(&self, method: &str, params: Option<&RawValue>, is_modern: bool) {
-        self.changes.heard(method, params, is_modern);
     }
 
     /// What was settled on the connection that calls are made on now, if there is one.

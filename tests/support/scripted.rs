@@ -1,123 +1,122 @@
-//! The lines of scripted servers that tell of changes.
+//! A client of one revision, and the scripted server behind it.
 
-#![allow(dead_code, reason = "each test binary uses a part of it")]
-
-use std::collections::VecDeque;
 use std::io;
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use crossbeam_channel::{Receiver, Sender, unbounded};
 use serde_json::{Value, json};
-use tinymcp::Client;
-use tinymcp::client::{Changes, ClientBuilder, Filter, Timeouts};
-use tinymcp::json::Json;
+use tinymcp::client::ClientBuilder;
 use tinymcp::testing::ScriptedPeer;
-use tinymcp::transport::{Connection, MemoryTransport, OpenOptions, Transport};
+use tinymcp::transport::{Connection, OpenOptions, Transport};
+use tinymcp::{Client, ProtocolVersion};
 
-const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+pub(crate) const MODERN: ProtocolVersion = ProtocolVersion::V2026_07_28;
 
-/// A client that waits so long for answers, and hardly before it opens a stream again.
-pub(crate) fn quick(call: Duration) -> ClientBuilder {
-    Client::builder().timeouts(Timeouts::default().with_call(call).with_reopen(Duration::from_millis(2)))
+/// Everything that a server can declare.
+pub(crate) fn everything() -> Value {
+    json!({
+        "tools": {"listChanged": true}, "prompts": {}, "resources": {"subscribe": true}, "completions": {}, "logging": {}
+    })
 }
 
-/// Answers the probe of a client: 2026-07-28, with a server that tells of tools, prompts and single resources.
-pub(crate) fn greet_modern(server: &mut ScriptedPeer) {
-    let discover = server.expect_request("server/discover");
-    let capabilities = json!({
-        "tools": {"listChanged": true}, "prompts": {"listChanged": true}, "resources": {"subscribe": true},
-    });
-    let result =
-        json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": capabilities});
-    server.respond(&discover.id, result);
-}
+/// Leads to another scripted server each time it is opened.
+struct Doors(Sender<ScriptedPeer>);
 
-/// Answers the handshake of a client: 2025-11-25, with a server of these capabilities.
-pub(crate) fn greet_legacy(server: &mut ScriptedPeer, capabilities: Value) {
-    let initialize = server.expect_request("initialize");
-    let info = json!({"name": "scripted", "version": "0"});
-    let result = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": info});
-    server.respond(&initialize.id, result);
-    server.expect_notification("notifications/initialized");
-}
-
-/// A client that has settled on 2026-07-28.
-pub(crate) fn modern(builder: ClientBuilder) -> (Client, ScriptedPeer) {
-    let (client, mut server) = ScriptedPeer::for_client(builder).expect("starts");
-    let handle = client.handle();
-    let settling = thread::spawn(move || handle.initialize().map(drop));
-    greet_modern(&mut server);
-    settling.join().expect("no panic").expect("settles");
-    (client, server)
-}
-
-/// A client that has settled on 2025-11-25.
-pub(crate) fn legacy(builder: ClientBuilder, capabilities: Value) -> (Client, ScriptedPeer) {
-    let builder = builder.versions([tinymcp::ProtocolVersion::V2025_11_25]);
-    let (client, mut server) = ScriptedPeer::for_client(builder).expect("starts");
-    let handle = client.handle();
-    let settling = thread::spawn(move || handle.initialize().map(drop));
-    greet_legacy(&mut server, capabilities);
-    settling.join().expect("no panic").expect("settles");
-    (client, server)
-}
-
-/// Leads to one scripted server after the other.
-#[derive(Clone)]
-pub(crate) struct Again(Arc<Mutex<VecDeque<MemoryTransport>>>);
-
-impl Again {
-    pub(crate) fn of(servers: usize) -> (Self, Vec<ScriptedPeer>) {
-        let (peers, transports): (Vec<_>, VecDeque<_>) = (0..servers).map(|_| ScriptedPeer::new()).unzip();
-        (Self(Arc::new(Mutex::new(transports))), peers)
-    }
-}
-
-impl Transport for Again {
+impl Transport for Doors {
     fn open(self: Box<Self>, options: &OpenOptions) -> io::Result<Connection> {
-        let next = self.0.lock().expect("not poisoned").pop_front();
-        Box::new(next.ok_or_else(|| io::Error::other("there are no more servers"))?).open(options)
+        let (peer, transport) = ScriptedPeer::new();
+        self.0.send(peer).map_err(io::Error::other)?;
+        Box::new(transport).open(options)
     }
 
     fn again(&self) -> Option<Box<dyn Transport>> {
-        Some(Box::new(self.clone()))
+        Some(Box::new(Self(self.0.clone())))
     }
 }
 
-/// What the client listens to, all of which the server acknowledges; and the id of the stream.
+/// A client that speaks `version` alone, settled; its server, and where the servers of later connections come from.
+pub(crate) fn several(
+    builder: ClientBuilder,
+    version: &ProtocolVersion,
+    capabilities: &Value,
+) -> (Client, ScriptedPeer, Receiver<ScriptedPeer>) {
+    let (opened, doors) = unbounded();
+    let client = builder.versions([version.clone()]).open(Doors(opened)).expect("a client");
+    let mut server = next(&doors);
+    during(|| client.initialize(), || greet(&mut server, version, capabilities)).expect("settled");
+    (client, server, doors)
+}
+
+/// The server of a further connection.
 #[track_caller]
-pub(crate) fn listening(client: &Client, server: &mut ScriptedPeer, filter: Filter) -> (Changes, Value) {
-    let handle = client.handle();
-    let asking = thread::spawn(move || handle.listen(filter));
-    let listen = server.expect_request("subscriptions/listen");
-    let id = json!(listen.id);
-    acknowledge(server, &id, answered(listen.params)["notifications"].clone());
-    (asking.join().expect("no panic").expect("acknowledged"), id)
+pub(crate) fn next(doors: &Receiver<ScriptedPeer>) -> ScriptedPeer {
+    doors.recv_timeout(Duration::from_secs(20)).expect("opened")
 }
 
-pub(crate) fn acknowledge(server: &mut ScriptedPeer, id: &Value, honoured: Value) {
-    let params = json!({"_meta": {SUBSCRIPTION: id}, "notifications": honoured});
-    server.notify("notifications/subscriptions/acknowledged", params);
+/// A client that speaks `version` alone, settled.
+pub(crate) fn connected(
+    builder: ClientBuilder,
+    version: &ProtocolVersion,
+    capabilities: &Value,
+) -> (Client, ScriptedPeer) {
+    let (client, server, _) = several(builder, version, capabilities);
+    (client, server)
 }
 
-pub(crate) fn notice(server: &mut ScriptedPeer, method: &str, id: &Value, uri: Option<&str>) {
-    let mut params = json!({"_meta": {SUBSCRIPTION: id}});
-    if let Some(uri) = uri {
-        params["uri"] = json!(uri);
+/// Plays the server's part of settling the protocol.
+#[track_caller]
+pub(crate) fn greet(server: &mut ScriptedPeer, version: &ProtocolVersion, capabilities: &Value) {
+    let icons = json!([{"src": "https://example.com/a.png"}, {"src": "file:///etc/passwd"}]);
+    let info = json!({"name": "scripted", "version": "0", "icons": icons});
+    if version.is_modern() {
+        let probe = server.expect_request("server/discover");
+        server.respond(
+            &probe.id,
+            json!({
+                "supportedVersions": [version], "capabilities": capabilities, "resultType": "complete",
+                "ttlMs": 0, "cacheScope": "private", "_meta": {"io.modelcontextprotocol/serverInfo": info}
+            }),
+        );
+        return;
     }
-    server.notify(method, params);
+    let request = server.expect_request("initialize");
+    let result = json!({"protocolVersion": version, "capabilities": capabilities, "serverInfo": info});
+    server.respond(&request.id, result);
+    server.expect_notification("notifications/initialized");
 }
 
-pub(crate) fn changed(server: &mut ScriptedPeer, method: &str, id: &Value) {
-    notice(server, method, id, None);
+/// What `act` returns, while the server follows `script`.
+#[track_caller]
+pub(crate) fn during<T: Send>(act: impl FnOnce() -> T + Send, script: impl FnOnce()) -> T {
+    thread::scope(|scope| {
+        let acting = scope.spawn(act);
+        script();
+        acting.join().expect("no panic")
+    })
 }
 
-pub(crate) fn updated(server: &mut ScriptedPeer, id: &Value, uri: &str) {
-    notice(server, "notifications/resources/updated", id, Some(uri));
+/// Answers the next request, which is of `method`, and returns its parameters.
+#[track_caller]
+pub(crate) fn answer(server: &mut ScriptedPeer, method: &str, result: Value) -> Value {
+    let request = server.expect_request(method);
+    server.respond(&request.id, result);
+    request.params.map(|params| params.to_value()).unwrap_or_default()
 }
 
-/// Parameters as a value.
-pub(crate) fn answered(params: Option<Json>) -> Value {
-    params.map_or(Value::Null, |params| serde_json::from_str(params.as_str()).expect("JSON"))
+/// The same, without the metadata of the revision.
+#[track_caller]
+pub(crate) fn answer_plain(server: &mut ScriptedPeer, method: &str, result: Value) -> Value {
+    let mut params = answer(server, method, result);
+    if let Some(params) = params.as_object_mut() {
+        params.remove("_meta");
+    }
+    params
+}
+
+/// Asserts that nothing else was sent: a request by hand is the next frame.
+#[track_caller]
+pub(crate) fn expect_nothing(client: &Client, server: &mut ScriptedPeer) {
+    let by_hand = || client.request("x/nothing", &[], &tinymcp::client::CallOptions::default());
+    during(by_hand, || drop(answer(server, "x/nothing", json!({})))).expect("answered");
 }

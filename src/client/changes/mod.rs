@@ -1,10 +1,10 @@
 //! What changes on a server, told in one way whatever its era: [`Changes`].
 //!
 //! ```text
-//!                       heard (reading thread)
-//!   notices ──▶ Session::heard ──▶ Hub ──▶ the marks of each Changes ──▶ next()
-//!                                   │
-//!                                   └────▶ the marks of the callbacks ──▶ mcp-notices ──▶ callbacks
+//!          (reading thread)
+//!   notices ──▶ ClientRole ──▶ Hub ──▶ the marks of each Changes ──▶ next()
+//!                               │
+//!                               └────▶ the marks of the callbacks ──▶ mcp-notices ──▶ callbacks
 //! ```
 //!
 //! A Modern server is sent a `subscriptions/listen` for each [`Changes`], and one for the callbacks; a Legacy one tells of its
@@ -61,7 +61,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(30);
 /// let mut changes = client.listen(Filter::new().tools())?;
 /// server.tools().register(tool! { fn echo(text: String) -> String { text } })?;
 /// assert_eq!(changes.next(), Some(Change::ToolsChanged));
-/// assert_eq!(client.list_tools()?.tools.len(), 1);
+/// assert_eq!(client.list_tools()?.items.len(), 1);
 ///
 /// client.close()?;
 /// assert_eq!(changes.next(), None);
