@@ -5,5 +5,4 @@ pub(crate) mod alone;
 pub(crate) mod changing;
 pub(crate) mod odd;
 pub(crate) mod peers;
-pub(crate) mod scripted;
 pub(crate) mod served;
