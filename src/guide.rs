@@ -57,6 +57,7 @@
 //! | `mcp-changes` | a server | 0 or 1, from the first change that somebody wants to hear of | tells the clients of all its connections what has changed, 10 ms after the first of a burst of changes; a client that does not read is tried again after 100 ms and delays no other | after 10 s without work, or with the last connection that listens |
 //! | `mcp-heard` | a server | 0 or 1, from the first notification of a client that has a callback | runs the callbacks, in order | with the server, after the callback that runs then |
 //! | `mcp-notices` | a client | 0 or 1, from the first notification that has a callback | runs the callbacks, in order | with the connection, after the callback that runs then |
+//! | `mcp-schema` | whoever compiles a schema (feature `validation`) | 1 | compiles it, on a stack that is large enough | when it is done, which is waited for |
 //!
 //! [`Server::start`](crate::Server::start) blocks the thread that calls it. A server with many connections calls
 //! [`Server::serve`](crate::Server::serve) on a thread for each.
@@ -104,6 +105,14 @@
 //! | messages of a batch | 4,096 | | error -32600 for all of it |
 //! | a URI template, and a URI to be matched with one | 8 KiB and 64 variables | | an error; no match |
 //! | arguments of a recursive type, nested in each other | 128 levels | | bad arguments |
+//! | the text of a schema (feature `validation`) | 1 MiB | | the schema is refused |
+//! | different patterns, and references, of a schema | 200 and 1,000 | | the schema is refused |
+//! | a compiled pattern of a schema | 1 MiB | | the schema is refused |
+//! | what a compiled schema notes for its messages | 32 MiB | | the schema is refused |
+//! | looks at a value that is compared with a schema | 1,000,000 and 16 a byte | | it does not fit |
+//! | the stack that comparing takes | 1 MiB | | it does not fit |
+//! | problems of one value that are told | 20 | | the first ones |
+//! | tools of a server whose results a client compares | 1,024 | | those of others are not compared, with a warning |
 //!
 //! | time | default | set by |
 //! |---|---|---|
@@ -123,6 +132,8 @@
 //! |---|---|---|
 //! | a tool returned an error, or panicked | a result with [`is_error`](crate::protocol::CallToolResult::is_error) | yes |
 //! | bad arguments | the same; the text names every field and what was expected | yes, and can correct itself |
+//! | a result that breaks its tool's output schema, noticed by the server (feature `validation`) | the same; an error in the server's log | yes |
+//! | the same, noticed by the client | [`Error::Protocol`](crate::Error::Protocol) | as the host decides |
 //! | no such tool | [`Error::Peer`](crate::Error::Peer), code -32602 | as the host decides |
 //! | no such resource | the same, code -32002 in the Legacy era; the address is in the error's data; [`is_resource_not_found`](crate::Error::is_resource_not_found) knows both | as the host decides |
 //! | a resource's function returned an error, or panicked | [`Error::Peer`](crate::Error::Peer), code -32603 | as the host decides |
@@ -161,6 +172,13 @@
 //!
 //! **Unknown arguments are ignored** with a debug line, as models invent some now and then.
 //! [`deny_unknown_arguments`](crate::FnTool::deny_unknown_arguments) makes them an error and tells clients so in the schema.
+//!
+//! **Schemas are checked in part** by default: a tool that `tool!` makes reads its arguments by their types; of a schema given at
+//! run time types, required and unknown members, `enum`, `const` and `items` count. With the feature `validation` a registry
+//! compares arguments and structured results with all of it, and clients compare results with the output schemas
+//! they know; see `json::Validator` for dialects and limits. The tool's author hears of a schema that cannot
+//! be used when the tool is registered. Only alternatives at each level of a deep value can be too many to compare, or to tell
+//! what is wrong: that work is ended by unwinding, which a program built with `panic = "abort"` does not survive.
 //!
 //! **Large integers**: JSON passes through this crate as text, so 64-bit integers arrive exactly in `u64` and `i64`, and larger
 //! ones in [`Json`](crate::json::Json). JavaScript hosts read every number as a double and round beyond 2^53: return 64-bit

@@ -70,6 +70,30 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         &["MAX_BYTES: usize = ", "MAX_VARIABLES: usize = "],
     ),
     ("arguments of a recursive type, nested in each other", "json/read.rs", &["MAX_DEPTH: usize = "]),
+    (
+        "the text of a schema (feature `validation`)",
+        "json/validation/mod.rs",
+        &["MAX_SCHEMA_BYTES: usize = "],
+    ),
+    (
+        "different patterns, and references, of a schema",
+        "json/validation/schema.rs",
+        &["MAX_PATTERNS: usize = ", "MAX_REFERENCES: usize = "],
+    ),
+    ("a compiled pattern of a schema", "json/validation/mod.rs", &["PATTERN_BYTES: usize = "]),
+    (
+        "what a compiled schema notes for its messages",
+        "json/validation/schema.rs",
+        &["MAX_NOTES_BYTES: usize = "],
+    ),
+    (
+        "looks at a value that is compared with a schema",
+        "json/validation/mod.rs",
+        &["STEPS: u64 = ", "STEPS_A_BYTE: u64 = "],
+    ),
+    ("the stack that comparing takes", "json/validation/counted.rs", &["STACK_BYTES: usize = "]),
+    ("problems of one value that are told", "json/validation/mod.rs", &["PROBLEMS: usize = "]),
+    ("tools of a server whose results a client compares", "client/results.rs", &["MAX_SCHEMAS: usize = "]),
     ("settling the protocol, all of it", "client/builder.rs", &["connect: Some("]),
     ("the answer to `server/discover`", "client/builder.rs", &["probe: "]),
     ("a call, from the moment it is made, writing included", "client/builder.rs", &["call: Some("]),
@@ -178,6 +202,7 @@ fn the_guide_names_every_thread() {
         "client/notices.rs",
         "client/changes/hub.rs",
         "transport/stderr.rs",
+        "json/validation/mod.rs",
     ] {
         let code = source(file);
         let names: Vec<_> = code.split('"').filter(|text| text.starts_with("mcp-")).collect();

@@ -135,6 +135,8 @@ pub struct ClientBuilder {
     pub(super) patience: Patience,
     pub(super) trace: Option<Arc<CurrentTrace>>,
     pub(super) is_caching: bool,
+    #[cfg(feature = "validation")]
+    pub(super) trusts_results: bool,
 }
 
 type CurrentTrace = dyn Fn(&str) -> Option<TraceContext> + Send + Sync;
@@ -157,6 +159,8 @@ impl Default for ClientBuilder {
             },
             tap: None,
             notices: Notices::default(),
+            #[cfg(feature = "validation")]
+            trusts_results: false,
             patience: Patience::default(),
             trace: None,
             is_caching: true,
@@ -443,6 +447,15 @@ impl ClientBuilder {
     #[must_use]
     pub fn on_notification(mut self, callback: impl Fn(&str, Option<&Json>) + Send + Sync + 'static) -> Self {
         self.notices.on_other = Some(Arc::new(callback));
+        self
+    }
+
+    /// Takes structured results as they come, and does not compare them with the output schemas of their tools (feature
+    /// `validation`).
+    #[cfg(feature = "validation")]
+    #[must_use]
+    pub fn trust_results(mut self) -> Self {
+        self.trusts_results = true;
         self
     }
 

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::input::{Round, Rounds};
+#[cfg(feature = "validation")]
+use super::results::Expected;
 use super::session::{Session, Settled};
 use super::trace::TraceContext;
 use crate::error::{Error, Phase, Result};
@@ -47,6 +49,9 @@ pub struct CallOptions {
     pub(super) trace: Option<TraceContext>,
     pub(super) is_fresh: bool,
     pub(super) input: Option<Arc<Round>>,
+    /// What a caller that knows the tool expects of the result.
+    #[cfg(feature = "validation")]
+    pub(super) expected: Option<Arc<Expected>>,
 }
 
 impl CallOptions {

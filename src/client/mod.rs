@@ -20,6 +20,8 @@ mod log_level;
 mod notices;
 mod reads;
 mod remote;
+#[cfg(feature = "validation")]
+mod results;
 mod role;
 mod session;
 mod state;
@@ -185,11 +187,16 @@ impl ClientHandle {
     /// [`max_input_rounds`](ClientBuilder::max_input_rounds) times. The timeout starts anew with each round, and in
     /// both eras it does not count what the handlers take; the total does.
     ///
+    /// With the feature `validation`, the structured content of a result is compared with the output schema of the tool, as far
+    /// as that is known: from the last [`list_tools`](Self::list_tools) or [`discover_tools`](Self::discover_tools), or from the
+    /// [`RemoteTool`] that makes the call. `ClientBuilder::trust_results` turns that off.
+    ///
     /// # Errors
     /// When the server answers with an error (an unknown tool), or does not answer. When it asks for something:
     /// - [`Error::Unsupported`](crate::Error::Unsupported) that this client has no handler for, or of an unknown kind;
     /// - [`Error::NotAnswered`](crate::Error::NotAnswered) if the handler fails;
     /// - [`Error::Protocol`](crate::Error::Protocol) if it asks too often.
+    /// - with the feature `validation`, [`Error::Protocol`](crate::Error::Protocol) when the result breaks its schema.
     pub fn call_tool(&self, name: &str, arguments: impl serde::Serialize) -> Result<CallToolResult> {
         self.call_tool_with(name, arguments, &CallOptions::default())
     }

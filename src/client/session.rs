@@ -11,6 +11,8 @@ use super::changes::Hub;
 use super::handshake;
 use super::log_level::Level;
 use super::notices::Dispatcher;
+#[cfg(feature = "validation")]
+use super::results::ResultSchemas;
 use super::role::ClientRole;
 use super::state::{Found, Line, State, Turn};
 use crate::era::{Offered, RequestStamp};
@@ -83,6 +85,8 @@ pub(super) struct Session {
     state: Mutex<State>,
     /// Bound: [`LISTENERS`]. End of each: its owner's.
     listeners: Mutex<Vec<Weak<dyn SettledAgain>>>,
+    #[cfg(feature = "validation")]
+    pub(super) results: ResultSchemas,
 }
 
 impl Session {
@@ -105,6 +109,8 @@ impl Session {
                 answers,
                 state: State::new(),
                 listeners: Mutex::default(),
+                #[cfg(feature = "validation")]
+                results: ResultSchemas::default(),
             }
         });
         let (changes, level) = (Arc::downgrade(&session.changes), Arc::downgrade(&session.level));

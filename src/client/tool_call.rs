@@ -7,6 +7,8 @@ use serde::Serialize;
 
 use super::call::{CallOptions, Open, must_be_complete, settled};
 use super::input::{Rounds, questions};
+#[cfg(feature = "validation")]
+use super::results::Expected;
 use super::session::{Session, Settled};
 use crate::era::read_call_result;
 use crate::error::{Error, Result};
@@ -31,6 +33,7 @@ pub struct CallHandle {
     name: String,
     arguments: Json,
     open: Option<Open>,
+    expectation: Expectation,
 }
 
 impl CallHandle {
@@ -42,7 +45,9 @@ impl CallHandle {
         match self.open.take() {
             Some(open) => {
                 let write = |out: &mut Vec<u8>| write_call(out, &self.name, &self.arguments);
-                Rounds::new(&open, &self.name, &write).finish(open, tool_result)
+                let settled = Arc::clone(&open.settled);
+                let result = Rounds::new(&open, &self.name, &write).finish(open, tool_result)?;
+                self.expectation.check(result, &settled)
             }
             None => Err(Error::InvalidUse("the call has been waited for".into())),
         }
@@ -106,8 +111,9 @@ pub(super) fn start(
     arguments: Json,
     options: &CallOptions,
 ) -> Result<CallHandle> {
+    let expectation = Expectation::of(session, name, options);
     let open = Some(send(session, name, &arguments, options)?);
-    Ok(CallHandle { name: name.to_owned(), arguments, open })
+    Ok(CallHandle { name: name.to_owned(), arguments, open, expectation })
 }
 
 /// Calls a tool, in as many rounds as it takes.
@@ -117,9 +123,12 @@ pub(super) fn tool(
     arguments: &Json,
     options: &CallOptions,
 ) -> Result<CallToolResult> {
+    let expectation = Expectation::of(session, name, options);
     let open = send(session, name, arguments, options)?;
+    let settled = Arc::clone(&open.settled);
     let write = |out: &mut Vec<u8>| write_call(out, name, arguments);
-    Rounds::new(&open, name, &write).finish(open, tool_result)
+    let result = Rounds::new(&open, name, &write).finish(open, tool_result)?;
+    expectation.check(result, &settled)
 }
 
 /// Calls a tool, one round.
@@ -129,10 +138,11 @@ pub(super) fn tool_once(
     arguments: &Json,
     options: &CallOptions,
 ) -> Result<Outcome> {
+    let expectation = Expectation::of(session, name, options);
     let open = send(session, name, arguments, options)?;
     let result = open.wait()?;
     match tool_result(&result, &open.settled)? {
-        Some(result) => Ok(Outcome::Complete(result)),
+        Some(result) => expectation.check(result, &open.settled).map(Outcome::Complete),
         None => Ok(Outcome::InputRequired(questions(&result, "tools/call")?)),
     }
 }
@@ -146,4 +156,41 @@ fn tool_result(result: &Json, settled: &Settled) -> Result<Option<CallToolResult
     }
     must_be_complete(result.result_type.as_ref())?;
     Ok(Some(result))
+}
+
+/// What the result of a call must look like. Nothing without the feature `validation`.
+struct Expectation {
+    #[cfg(feature = "validation")]
+    expected: Option<Arc<Expected>>,
+}
+
+impl Expectation {
+    /// What is known when the call is made counts: the tool may change before its result is here.
+    #[cfg(feature = "validation")]
+    fn of(session: &Session, name: &str, options: &CallOptions) -> Self {
+        let expected = match session.config.trusts_results {
+            true => None,
+            false => session.results.of(name).or_else(|| options.expected.clone()),
+        };
+        Self { expected }
+    }
+
+    #[cfg(not(feature = "validation"))]
+    fn of(_: &Session, _: &str, _: &CallOptions) -> Self {
+        Self {}
+    }
+
+    #[cfg(feature = "validation")]
+    fn check(&self, result: CallToolResult, settled: &Settled) -> Result<CallToolResult> {
+        match &self.expected {
+            Some(expected) => expected.check(&result, &settled.identity.version).map(|()| result),
+            None => Ok(result),
+        }
+    }
+
+    #[cfg(not(feature = "validation"))]
+    #[expect(clippy::unused_self, reason = "the feature makes use of it")]
+    fn check(&self, result: CallToolResult, _: &Settled) -> Result<CallToolResult> {
+        Ok(result)
+    }
 }
