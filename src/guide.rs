@@ -53,6 +53,7 @@
 //! | `mcp-writer` | every connection | 0 or 1, from the first frame that cannot be written at once | writes what nobody else may wait for | with the connection |
 //! | `mcp-stderr` | a client's child process | 1, if stderr is captured | reads the child's stderr | with the pipe; never waited for |
 //! | `mcp-lines` | a client's child process | 1, if there is a callback for lines of stderr | runs the callback, in order | after the last line; never waited for |
+//! | `mcp-listen` | a client | 0 or 1, while there is something of it to do | subscribes to resources of Legacy servers, opens broken-off streams of changes again, looks at the clock for them | when nothing of that is left; with the client; never waited for |
 //! | `mcp-changes` | a server | 0 or 1, from the first change that somebody wants to hear of | tells the clients of all its connections what has changed, 10 ms after the first of a burst of changes; a client that does not read is tried again after 100 ms and delays no other | after 10 s without work, or with the last connection that listens |
 //! | `mcp-heard` | a server | 0 or 1, from the first notification of a client that has a callback | runs the callbacks, in order | with the server, after the callback that runs then |
 //! | `mcp-notices` | a client | 0 or 1, from the first notification that has a callback | runs the callbacks, in order | with the connection, after the callback that runs then |
@@ -79,7 +80,11 @@
 //! | bytes for a peer that does not read, client | 64 MiB | [`max_unsent_bytes`](crate::client::ClientBuilder::max_unsent_bytes) | [`Error::Busy`](crate::Error::Busy) |
 //! | frames in each direction of a memory pair | 256 | | writing waits |
 //! | progress reports that wait for one caller | 64 | | dropped, with a debug line |
-//! | notifications that wait for callbacks | 256 | | dropped, with a warning; "the tools changed" is never lost |
+//! | notifications that wait for callbacks | 256 | | dropped, with a warning; changes are never lost |
+//! | streams of changes that are open, client | 64 | | [`Error::Busy`](crate::Error::Busy) |
+//! | resources that one of them names | 10,000 | | [`Error::InvalidUse`](crate::Error::InvalidUse) |
+//! | changes that wait for a taker or a callback | each of what was asked for, once | | what changes again before is one change |
+//! | tries to open a stream again that broke off, in a row | 5 | | it ends with the last error; callbacks wait for a reconnect, with a warning |
 //! | items on a page of a list, server | 250 | [`page_size`](crate::server::ServerBuilder::page_size) | a further page |
 //! | pages and items of a whole list, client | 1,000 and 100,000 | | [`Error::Protocol`](crate::Error::Protocol) |
 //! | pages of an iterator of pages, client | 100,000 | | [`Error::Protocol`](crate::Error::Protocol) |
@@ -115,6 +120,8 @@
 //! | the answer to `server/discover` | 5 s | [`Timeouts::with_probe`](crate::client::Timeouts::with_probe) |
 //! | a call, from the moment it is made, writing included | 60 s | [`Timeouts::with_call`](crate::client::Timeouts::with_call), or for one call [`CallOptions`](crate::client::CallOptions) |
 //! | a call whose timeout starts anew with progress, in all | 1 h | [`Timeouts::with_call_total`](crate::client::Timeouts::with_call_total) |
+//! | before a stream of changes that broke off is opened again | 1 s; a random part less | [`Timeouts::with_reopen`](crate::client::Timeouts::with_reopen) |
+//! | the same before further tries, which doubles | 30 s at most | |
 //! | telling a log level to a server that was started again | 5 s | |
 //! | closing: frames are written; the server exits by itself; it exits after SIGTERM; own threads end | 1 s; 2 s; 2 s; 500 ms | [`Patience`](crate::transport::Patience) |
 //! | a server's accepted requests, after the end of its input | 5 s | [`grace`](crate::server::ServerBuilder::grace) |
@@ -198,6 +205,17 @@
 //! one that lives: the old process ends first, by the steps and times of closing, and every handle goes on with the new one.
 //! Nothing is sent again by itself: whether a call that was open has done its work is for its caller to find out. Threads that ask
 //! at once share one start; calls that are made meanwhile wait for it, until their cancel token fires.
+//!
+//! # Hearing of changes
+//!
+//! [`ClientHandle::listen`](crate::ClientHandle::listen) gives an iterator of changes, and the builder takes callbacks such as
+//! [`on_tools_changed`](crate::client::ClientBuilder::on_tools_changed); both work alike with servers of either era. Changes are
+//! kept as marks, not in a queue: what changes ten times before it is looked at is one change, and the last change is never lost.
+//! Several streams get what each asked for; in what order different things are told is not promised.
+//!
+//! A stream outlives its connection. [`Change::Interrupted`](crate::client::Change::Interrupted) says that changes may be missed;
+//! when the server is heard again, after a try of the client itself or a [`reconnect`](crate::ClientHandle::reconnect), everything
+//! that was asked for counts as changed, once. It ends when the server ends it, when it is closed, or with the client.
 //!
 //! # Platforms
 //!
