@@ -115,6 +115,10 @@ impl Context {
 
     fn ask_client(&self, questions: Vec<(String, InputRequest)>) -> Result<Vec<Json>, AskError> {
         let Some((outlet, call)) = &self.0.served else { return Err(AskError::NoClient) };
+        // spec: 2026-07-28 basic/patterns/mrtr#supported-requests (MUST NOT on any other)
+        if matches!(self.0.caller, Caller::Modern) && !self.0.rounds.may_ask() {
+            return Err(AskError::Failed("a request of this kind cannot ask its client".to_owned()));
+        }
         let (capabilities, version) = (self.client_capabilities(), self.protocol_version());
         // spec: 2026-07-28 basic/patterns/mrtr#server-requirements-basic-workflow (nothing that was not declared)
         let lacking = questions.iter().filter_map(|(_, request)| needed(request));
@@ -178,7 +182,7 @@ impl Context {
 
     /// Ends the round when the handler has returned, if it asked something that has no answer.
     pub(crate) fn pause(&self, binding: impl FnOnce() -> Vec<u8>) -> Option<Result<Pause, StateError>> {
-        self.0.rounds.pause(binding)
+        self.0.rounds.pause(binding, self.0.patience.unwrap_or_default())
     }
 }
 
