@@ -21,13 +21,13 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ("bytes for a peer that does not read, client", "client/builder.rs", &["unsent_bytes: "]),
     ("frames in each direction of a memory pair", "transport/memory.rs", &["FRAMES: usize = "]),
     ("progress reports that wait for one caller", "peer/pending.rs", &["PROGRESS: usize = "]),
-    ("notifications that wait for callbacks", "client/notices.rs", &["QUEUE: usize = "]),
+    ("notifications that wait for callbacks", "sync/callbacks.rs", &["QUEUE: usize = "]),
     ("streams of changes that are open, client", "client/changes/mod.rs", &["MAX_OPEN: usize = "]),
     ("resources that one of them names", "client/changes/mod.rs", &["MAX_URIS: usize = "]),
     ("changes that wait for a taker or a callback", "client/changes/marks.rs", &[]),
     ("tries to open a stream again that broke off, in a row", "client/changes/subs.rs", &["TRIES: u32 = "]),
     ("items on a page of a list, server", "server/builder.rs", &["page_size: "]),
-    ("notifications that wait for callbacks, server", "server/heard.rs", &["QUEUE: usize = "]),
+    ("notifications that wait for callbacks, server", "sync/callbacks.rs", &["QUEUE: usize = "]),
     (
         "pages and items of a whole list, client",
         "client/lists.rs",
@@ -52,7 +52,11 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         "server/changes/marks.rs",
         &["MAX_URIS: usize = "],
     ),
-    ("the URI of a resource that is watched, server", "server/watch.rs", &["MAX_URI_BYTES: usize = "]),
+    (
+        "the URI of a resource that is watched, server",
+        "protocol/uri_template/mod.rs",
+        &["MAX_BYTES: usize = "],
+    ),
     (
         "elicitations by URL that a server remembers for a connection",
         "context/mod.rs",
