@@ -54,7 +54,6 @@ pub struct ServerBuilder {
     extensions: Object,
     experimental: Object,
     tools: ToolRegistry,
-    prompts: Option<PromptRegistry>,
     enter: Option<fn(&Context) -> Entered>,
     features: Vec<Box<dyn Feature>>,
     versions: Vec<ProtocolVersion>,
@@ -79,7 +78,6 @@ pub(super) struct Config {
     pub(super) extensions: Object,
     pub(super) experimental: Object,
     pub(super) tools: ToolRegistry,
-    pub(super) prompts: Option<PromptRegistry>,
     /// Has a thread work for a call, if log messages are sent. A pointer, so that no other server contains what it does.
     pub(super) enter: Option<fn(&Context) -> Entered>,
     /// Everything beside tools.
@@ -109,7 +107,6 @@ impl ServerBuilder {
             extensions: Object::new(),
             experimental: Object::new(),
             tools: ToolRegistry::new(),
-            prompts: None,
             enter: None,
             features: Vec::new(),
             versions: ProtocolVersion::ALL.to_vec(),
@@ -182,8 +179,7 @@ impl ServerBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn prompts(mut self, prompts: PromptRegistry) -> Self {
-        self.prompts = Some(prompts.clone());
+    pub fn prompts(self, prompts: PromptRegistry) -> Self {
         self.with_feature(Box::new(Prompts(prompts))).with_completions(false)
     }
 
@@ -404,7 +400,6 @@ impl ServerBuilder {
             extensions: self.extensions,
             experimental: self.experimental,
             tools: self.tools,
-            prompts: self.prompts,
             enter: self.enter,
             features: self.features,
             offered,

@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::json::{JsonError, Members};
 use crate::method::Method;
 use crate::peer::Served;
+use crate::prompt::PromptRegistry;
 use crate::protocol::{CompleteParams, Completion, ProtocolVersion, ServerCapabilities};
 use crate::resource::ResourceRegistry;
 use crate::tool::{ChangeListener, ToolError};
@@ -46,8 +47,13 @@ pub(super) trait Feature: Send + Sync {
         Ok(())
     }
 
-    /// The registry behind it, if it is that of the resources. Kept here alone, so that a server without them links
-    /// nothing of it.
+    /// The registry behind it, if it is that of the prompts. Kept here alone, so that a server without them links nothing
+    /// of it.
+    fn prompts(&self) -> Option<&PromptRegistry> {
+        None
+    }
+
+    /// The same for the resources.
     fn resources(&self) -> Option<&ResourceRegistry> {
         None
     }

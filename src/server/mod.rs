@@ -174,10 +174,10 @@ impl Server {
     /// The prompts that are served, if there are some. Changing them tells the clients.
     #[must_use]
     pub fn prompts(&self) -> Option<&PromptRegistry> {
-        self.0.config.prompts.as_ref()
+        self.0.config.features.iter().find_map(|feature| feature.prompts())
     }
 
-    /// The resources that are served, if there are some.
+    /// The resources that are served, if there are some. Changing them tells the clients.
     #[must_use]
     pub fn resources(&self) -> Option<&ResourceRegistry> {
         self.0.config.features.iter().find_map(|feature| feature.resources())
