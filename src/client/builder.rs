@@ -402,7 +402,7 @@ impl ClientBuilder {
     }
 
     /// The folders on which servers may work; [`set_roots`](ClientHandle::set_roots) changes them. One that does not
-    /// begin with `file://` is an error when the client is opened.
+    /// begin with `file://`, or has `..` in its path, is an error when the client is opened.
     ///
     /// ```
     /// use tinymcp::Client;

@@ -305,7 +305,7 @@ impl ClientHandle {
     ///
     /// # Errors
     /// - [`Error::InvalidUse`](crate::Error::InvalidUse) if there was no such list, or a root does not begin with
-    ///   `file://`; nothing is changed then.
+    ///   `file://` or has `..` in its path; nothing is changed then.
     /// - [`Error::Busy`](crate::Error::Busy) if too much waits for a server that does not read: the list is changed,
     ///   and the server was not told.
     pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<()> {

@@ -129,6 +129,10 @@ impl Context {
         let mut asked = Vec::with_capacity(questions.len());
         for (key, request) in questions {
             let mut request = limited(request, has_context);
+            if let InputRequest::CreateMessage(params) = &request {
+                let cannot = |problem| AskError::Failed(format!("{key} cannot be asked: {problem}"));
+                params.check_turns().map_err(cannot)?;
+            }
             if let InputRequest::Elicit(params) = &mut request {
                 if let Some(problem) = inexpressible(params, version) {
                     return Err(AskError::Failed(format!("{key} cannot be asked: {problem}")));
