@@ -9,6 +9,7 @@ use dialog::Dialog;
 use serde_json::{Value, json};
 use tasks::*;
 use tinymcp::protocol::TASKS_EXTENSION;
+use tinymcp::{ProtocolVersion, Server};
 
 #[test]
 fn a_task_is_declared_in_the_words_of_each_revision() {
