@@ -22,6 +22,10 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ("frames in each direction of a memory pair", "transport/memory.rs", &["FRAMES: usize = "]),
     ("progress reports that wait for one caller", "peer/pending.rs", &["PROGRESS: usize = "]),
     ("notifications that wait for callbacks", "client/notices.rs", &["QUEUE: usize = "]),
+    ("streams of changes that are open, client", "client/changes/mod.rs", &["MAX_OPEN: usize = "]),
+    ("resources that one of them names", "client/changes/mod.rs", &["MAX_URIS: usize = "]),
+    ("changes that wait for a taker or a callback", "client/changes/marks.rs", &[]),
+    ("tries to open a stream again that broke off, in a row", "client/changes/subs.rs", &["TRIES: u32 = "]),
     ("items on a page of a list, server", "server/builder.rs", &["page_size: "]),
     ("notifications that wait for callbacks, server", "server/heard.rs", &["QUEUE: usize = "]),
     (
@@ -100,6 +104,8 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ("the answer to `server/discover`", "client/builder.rs", &["probe: "]),
     ("a call, from the moment it is made, writing included", "client/builder.rs", &["call: Some("]),
     ("a call whose timeout starts anew with progress, in all", "client/builder.rs", &["call_total: Some("]),
+    ("before a stream of changes that broke off is opened again", "client/builder.rs", &["reopen: "]),
+    ("the same before further tries, which doubles", "client/changes/mod.rs", &["MAX_PAUSE: Duration = "]),
     (
         "the answer to a question of a server, from a person for example",
         "server/builder.rs",
@@ -200,6 +206,7 @@ fn the_guide_names_every_thread() {
         "peer/reader.rs",
         "peer/outbox.rs",
         "client/notices.rs",
+        "client/changes/hub.rs",
         "transport/stderr.rs",
         "json/validation/mod.rs",
     ] {

@@ -339,7 +339,18 @@ pub(super) fn request(
     params: &[(&str, Json)],
     options: &CallOptions,
 ) -> Result<Json> {
-    Open::start(session, settled, method.to_owned(), &|out| write_members(out, params), options)?.wait()
+    start_request(session, settled, method, params, options)?.wait()
+}
+
+/// Sends any request on the connection for which this was settled.
+pub(super) fn start_request(
+    session: &Arc<Session>,
+    settled: Arc<Settled>,
+    method: &str,
+    params: &[(&str, Json)],
+    options: &CallOptions,
+) -> Result<Open> {
+    Open::start(session, settled, method.to_owned(), &|out| write_members(out, params), options)
 }
 
 /// The same for a request that a Modern server may answer with questions, in as many rounds as it takes; `name` is

@@ -96,15 +96,18 @@
 //!
 //! ```
 //! use tinymcp::Context;
-//! use tinymcp::context::Ability;
+//! use tinymcp::context::{Ability, AskError};
+//! use tinymcp::protocol::CreateMessageParams;
 //!
-//! fn title(text: &str, cx: &Context) -> String {
+//! fn title(text: &str, cx: &Context) -> Result<String, AskError> {
 //!     if !cx.supports(Ability::Sampling) {
-//!         return text.chars().take(20).collect();
+//!         return Ok(text.chars().take(4).collect());
 //!     }
-//!     unimplemented!("ask the model, as below")
+//!     let request = CreateMessageParams::new(20).with_user(format!("A title for: {text}"));
+//!     Ok(cx.sample("title", request)?.text_content())
 //! }
-//! assert_eq!(title("milk", &Context::detached()), "milk");
+//! assert_eq!(title("milk and tea", &Context::detached())?, "milk");
+//! # Ok::<(), AskError>(())
 //! ```
 //!
 //! Without that look, asking is [`AskError::Unsupported`], which a Modern client gets as error -32021 and a model of a Legacy client reads.

@@ -82,7 +82,7 @@
 //!
 //! let tools = ToolRegistry::new().with(tool! {
 //!     fn trace(cx: &Context) -> String {
-//!         cx.meta().get("traceparent").and_then(|parent| parent.to().ok()).unwrap_or_default()
+//!         cx.meta().get("traceparent").unwrap_or_default()
 //!     }
 //! })?;
 //! let client = testing::pair(&Server::builder("s", "1").tools(tools).build()?)?;

@@ -78,7 +78,7 @@
 //! });
 //! let server = Server::builder("growing", "1.0.0").tools(ToolRegistry::new()).build()?;
 //! let client = testing::pair_with(builder, &server)?;
-//! client.initialize()?;
+//! assert!(client.list_tools()?.items.is_empty());
 //! server.tools().register(tool! { fn echo(text: String) -> String { text } })?;
 //! assert_eq!(names.recv()?, ["echo"]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -91,6 +91,8 @@
 //!
 //! # Rules
 //!
+//! - Callbacks hear of what changes after the server was asked for it, which is done when the protocol is settled. What there is then, a
+//!   program asks for itself, as above.
 //! - Changes are kept as marks, not in a queue: what changes ten times before it is looked at is one change, and the last change is never
 //!   lost. In what order different things are told is not promised.
 //! - A stream outlives its connection. [`Change::Interrupted`](crate::client::Change::Interrupted) says that changes may be missed; when the

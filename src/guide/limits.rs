@@ -19,7 +19,11 @@
 //! | bytes for a peer that does not read, client | 64 MiB | [`max_unsent_bytes`](crate::client::ClientBuilder::max_unsent_bytes) | [`Error::Busy`](crate::Error::Busy) |
 //! | frames in each direction of a memory pair | 256 | | writing waits |
 //! | progress reports that wait for one caller | 64 | | dropped, with a debug line |
-//! | notifications that wait for callbacks | 256 | | dropped, with a warning; "the tools changed" is never lost |
+//! | notifications that wait for callbacks | 256 | | dropped, with a warning; changes are never lost |
+//! | streams of changes that are open, client | 64 | | [`Error::Busy`](crate::Error::Busy) |
+//! | resources that one of them names | 10,000 | | [`Error::InvalidUse`](crate::Error::InvalidUse) |
+//! | changes that wait for a taker or a callback | each of what was asked for, once | | what changes again before is one change |
+//! | tries to open a stream again that broke off, in a row | 5 | | it ends with the last error; callbacks wait for a reconnect, with a warning |
 //! | items on a page of a list, server | 250 | [`page_size`](crate::server::ServerBuilder::page_size) | a further page |
 //! | pages and items of a whole list, client | 1,000 and 100,000 | | [`Error::Protocol`](crate::Error::Protocol) |
 //! | pages of an iterator of pages, client | 100,000 | | [`Error::Protocol`](crate::Error::Protocol) |
@@ -61,6 +65,8 @@
 //! | a call whose timeout starts anew with progress, in all | 1 h | [`Timeouts::with_call_total`](crate::client::Timeouts::with_call_total) |
 //! | the answer to a question of a server, from a person for example | 600 s | [`input_time`](crate::server::ServerBuilder::input_time) |
 //! | telling a log level to a server that was started again | 5 s | |
+//! | before a stream of changes that broke off is opened again | 1 s; a random part less | [`Timeouts::with_reopen`](crate::client::Timeouts::with_reopen) |
+//! | the same before further tries, which doubles | 30 s at most | |
 //! | closing: frames are written; the server exits by itself; it exits after SIGTERM; own threads end | 1 s; 2 s; 2 s; 500 ms | [`Patience`](crate::transport::Patience) |
 //! | a server's accepted requests, after the end of its input | 5 s | [`grace`](crate::server::ServerBuilder::grace) |
 //!
