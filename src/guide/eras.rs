@@ -53,6 +53,7 @@
 //! | elicitation by a URL | | | | yes | yes | the same | [`on_elicit_url`](crate::client::ClientBuilder::on_elicit_url) |
 //! | log messages | yes | yes | yes | yes | yes | [`Context::log`](crate::Context::log) | [`set_log_level`](crate::ClientHandle::set_log_level) |
 //! | notices of changes, of resources too | yes | yes | yes | yes | yes | [`resource_updated`](crate::Server::resource_updated) | [`on_tools_changed`](crate::client::ClientBuilder::on_tools_changed) and [more](crate::guide::changes) |
+//! | tasks | | | | yes | by an extension | [`tasks`](crate::server::ServerBuilder::tasks) | [`call_tool_task`](crate::ClientHandle::call_tool_task) |
 //! | hints for caches | | | | | yes | [`cache`](crate::server::ServerBuilder::cache) | by itself |
 //! | `ping` | yes | yes | yes | yes | | by itself | [`ping`](crate::ClientHandle::ping), which asks `server/discover` instead where there is none |
 //! | batches | | yes | | | | accepted | accepted, never sent |

@@ -33,11 +33,15 @@
 //! | the address of a resource | 8 KiB | | refused when it is registered; error -32602 when it is asked for |
 //! | notifications that wait for callbacks, server | 256 | | dropped, with a warning; "the root folders changed" is never lost |
 //! | open `subscriptions/listen` of a connection, server | 64 | | error -32603, "server busy" |
-//! | resources watched for a connection, over all its subscriptions, server | 1,024 | | error -32603, "server busy" |
+//! | resources and tasks watched for a connection, over all its subscriptions, server | 1,024 | | error -32603, "server busy" |
 //! | the URI of a resource that is watched, server | 8 KiB | | error -32602 |
 //! | elicitations by URL that a server remembers for a connection | 1,024 | | of the oldest it cannot say that they are complete |
 //! | questions of a connection that are open, server | 256 | | [`AskError::Failed`](crate::context::AskError::Failed) |
 //! | states of calls that wait for input, server | 1,024, and 16 MiB; none over 1 MiB | [`state_store`](crate::server::ServerBuilder::state_store) | the oldest is forgotten; a larger one fails its call |
+//! | tasks of a server, those that have ended included | 1,024 | [`TaskOptions::with_max_tasks`](crate::server::TaskOptions::with_max_tasks) | the oldest that have ended make room, else error -32603 |
+//! | tasks that run at once | 64 | [`TaskOptions::with_max_running`](crate::server::TaskOptions::with_max_running) | further ones wait |
+//! | the result of a task | 16 MiB | [`TaskOptions::with_max_result_bytes`](crate::server::TaskOptions::with_max_result_bytes) | the task fails with -32603 |
+//! | results of all tasks, and arguments of those that wait | 256 MiB | [`TaskOptions::with_max_bytes`](crate::server::TaskOptions::with_max_bytes) | as for too many tasks |
 //! | stderr of a child, kept for errors | the last 16 KiB | [`Stderr`](crate::transport::Stderr) | the older part is forgotten |
 //! | a line of stderr given to a callback | 16 KiB | | comes in pieces |
 //! | lines of stderr that wait for a callback | 1,024 | | dropped, with a warning |
@@ -67,6 +71,11 @@
 //! | telling a log level to a server that was started again | 5 s | |
 //! | before a stream of changes that broke off is opened again | 1 s; a random part less | [`Timeouts::with_reopen`](crate::client::Timeouts::with_reopen) |
 //! | the same before further tries, which doubles | 30 s at most | |
+//! | a task, from its beginning, after which it is cancelled and forgotten | 1 h | [`TaskOptions::with_ttl`](crate::server::TaskOptions::with_ttl) |
+//! | the same at most, where a client may choose | 24 h | [`TaskOptions::with_max_ttl`](crate::server::TaskOptions::with_max_ttl) |
+//! | the same at least | 1 s | |
+//! | between two looks at a task, as a server suggests | 1 s | [`TaskOptions::with_poll_interval`](crate::server::TaskOptions::with_poll_interval) |
+//! | between two looks at a task, as a client accepts: at least, and at most | 50 ms; 60 s | |
 //! | closing: frames are written; the server exits by itself; it exits after SIGTERM; own threads end | 1 s; 2 s; 2 s; 500 ms | [`Patience`](crate::transport::Patience) |
 //! | a server's accepted requests, after the end of its input | 5 s | [`grace`](crate::server::ServerBuilder::grace) |
 //!

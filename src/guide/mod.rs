@@ -11,6 +11,7 @@
 //! | [asking] | the user's answer, the language model's or a folder in the middle of a call, and **what may run twice** |
 //! | [questions] | the kinds of questions, an example each |
 //! | [changes] | telling clients, and hearing from servers, that something has changed |
+//! | [tasks] | calls that take too long to wait for |
 //! | [logging] | log messages for the client's user; the bridge from the `log` crate |
 //! | [validation] | how much of a schema is compared, by whom |
 //!
@@ -44,6 +45,7 @@ pub mod prompts;
 pub mod questions;
 pub mod resources;
 pub mod starting;
+pub mod tasks;
 pub mod testing;
 pub mod threads;
 pub mod tools;

@@ -34,7 +34,7 @@
 //!
 //! let listed = client.list_tools()?;
 //! assert_eq!(listed.items[0].display_name(), "Search mails");
-//! let found = client.call_tool("search", json!({"query": "tea", "place": "archive"}))?;
+//! let found = client.call_tool("search", json!({"query": "tea", "place": "Archive"}))?;
 //! assert_eq!(found.structured_as::<Vec<String>>()?, Some(vec!["tea 1 in archive".into(), "tea 2 in archive".into()]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
