@@ -1,7 +1,7 @@
 //! Guide: a page a theme, each with code that runs.
 //!
-//! New here? Read [tools](tools), then [testing](testing) and [starting servers](starting). Everything else can wait
-//! until it is needed. The [features](features) of the protocol are in one table, each with the page that shows it.
+//! New here? Read [tools], then [testing] and [starting servers](starting). Everything else can wait
+//! until it is needed. The [features] of the protocol are in one table, each with the page that shows it.
 //!
 //! | to write servers | |
 //! |---|---|
