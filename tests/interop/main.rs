@@ -11,6 +11,7 @@
 
 #![allow(clippy::print_stdout, reason = "this is a test harness")]
 
+mod client_features;
 mod our_client;
 mod our_server;
 mod peers;
@@ -37,7 +38,12 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     };
     let dir = std::fs::canonicalize(&dir).unwrap_or_else(|e| panic!("TINYMCP_INTEROP={dir:?}: {e}"));
-    let cases = our_client::CASES.iter().chain(our_server::CASES).copied().chain(our_server::notes_case());
+    let cases = our_client::CASES
+        .iter()
+        .chain(client_features::CASES)
+        .chain(our_server::CASES)
+        .copied()
+        .chain(our_server::notes_case());
     let chosen = cases.filter(|(name, _)| args.is_empty() || args.iter().any(|arg| name.contains(arg)));
     let (mut passed, mut failed) = (0, Vec::new());
     for (name, case) in chosen {
