@@ -272,8 +272,7 @@ fn everything_has(peers: &Peers) {
 fn give_up(used: &Used, tool: &str, arguments: Value) {
     let token = CancelToken::new();
     let fire = token.clone();
-    let options =
-        CallOptions::default().with_cancel(&token).with_progress(move |_| fire.cancel("enough"));
+    let options = CallOptions::default().with_cancel(&token).with_progress(move |_| fire.cancel("enough"));
     let call = used.client.start_call(tool, arguments, &options).expect("sent");
     let fire = token.clone();
     let late = std::thread::spawn(move || {

@@ -15,6 +15,7 @@ mod client_features;
 mod our_client;
 mod our_server;
 mod peers;
+mod server_features;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         .iter()
         .chain(client_features::CASES)
         .chain(our_server::CASES)
+        .chain(server_features::CASES)
         .copied()
         .chain(our_server::notes_case());
     let chosen = cases.filter(|(name, _)| args.is_empty() || args.iter().any(|arg| name.contains(arg)));
