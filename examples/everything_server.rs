@@ -169,7 +169,10 @@ fn open_season(server: &Server) -> FnTool {
             let uri = format!("tea://season/{}", tools.len());
             resources.replace(FnResource::text(Resource::new(uri, &*name), &*text))?;
             prompts.replace(prompt! { fn season() -> String { text.clone() } })?;
-            tools.replace(tool! { fn taste() -> &'static str { "delicious" } })?;
+            tools.replace(tool! {
+                /// Taste what the season brings
+                fn taste() -> &'static str { "delicious" }
+            })?;
             Ok(format!("{name} has begun"))
         }
     }

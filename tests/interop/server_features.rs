@@ -111,7 +111,7 @@ fn what_it_has(seen: &Value, is_modern: bool) {
     has(seen, "pairing", &pairing);
     has(seen, "bad_prompt", &json!([-32602, "bad arguments for prompt pairing: tea: missing", null]));
     has(seen, "completed", &json!([["scones", "cake"], ["cake"], ["green"], ["oolong"]]));
-    has(seen, "structured", &json!({ "lines": ["5 g of green tea"], "total": 290 }));
+    has(seen, "structured", &json!({ "what": "5 g of green tea", "cents": 290 }));
 }
 
 fn what_it_asks(seen: &Value, is_modern: bool) {
@@ -132,7 +132,7 @@ fn what_it_asks(seen: &Value, is_modern: bool) {
         ["cater", false, "12 guests, file:///srv/one, oolong, of course"],
         ["choose", false, "the guest would like nothing"],
         ["open_season", false, "spring has begun"],
-        ["order", false, r#"{"lines":["100 g of black tea"],"total":800}"#],
+        ["order", false, r#"{"what":"100 g of black tea","cents":800}"#],
         ["order", true, "only 995 g of green tea are left, order less"],
     ]);
     assert_eq!(answers, expected);

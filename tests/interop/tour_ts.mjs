@@ -109,12 +109,12 @@ if (isModern) {
 }
 seen.told_before = seen.told.splice(0);
 await text("open_season", { name: "spring" });
-await text("order", { items: [{ tea: "black" }] });
+await text("order", { tea: "black" });
 await until(() => wanted.every((name) => seen.told.includes(name)));
 await (isModern ? subscription.close() : client.unsubscribeResource({ uri: "tea://stock" }));
 seen.tools_then = (await client.listTools()).tools.map((tool) => tool.name);
-seen.structured = (await call("order", { items: [{ tea: "green", grams: 5 }], gift: true })).structuredContent;
-await text("order", { items: [{ tea: "green", grams: 5000 }] });
+seen.structured = (await call("order", { tea: "green", grams: 5, gift: true })).structuredContent;
+await text("order", { tea: "green", grams: 5000 });
 await until(() => seen.logged.length > 0);
 await client.close();
 console.log(JSON.stringify(seen));

@@ -84,7 +84,7 @@ async def changes_modern(client):
     watch = {"tools_list_changed": True, "prompts_list_changed": True, "resources_list_changed": True}
     async with client.listen(**watch, resource_subscriptions=["tea://stock"]) as changes:
         seen["honoured"] = plain(changes.honored)
-        await texts(client, ("open_season", {"name": "spring"}), ("order", {"items": [{"tea": "black"}]}))
+        await texts(client, ("open_season", {"name": "spring"}), ("order", {"tea": "black"}))
         async with asyncio.timeout(20):
             async for event in changes:
                 told.append(type(event).__name__)
@@ -98,7 +98,7 @@ async def changes_legacy(client):
     await client.session.subscribe_resource("tea://stock")
     seen["told_before"] = list(seen["told"])
     seen["told"].clear()
-    await texts(client, ("open_season", {"name": "spring"}), ("order", {"items": [{"tea": "black"}]}))
+    await texts(client, ("open_season", {"name": "spring"}), ("order", {"tea": "black"}))
     wanted = ["ToolListChanged", "PromptListChanged", "ResourceListChanged", "ResourceUpdated"]
     await until(lambda: all(f"{name}Notification" in seen["told"] for name in wanted))
     await client.session.unsubscribe_resource("tea://stock")
@@ -157,9 +157,9 @@ async def main(mode: str, command: str, args: list[str]) -> None:
         seen["progress"] = progress
         seen["changes"] = await (changes_legacy if mode == "legacy" else changes_modern)(client)
         seen["tools_then"] = [tool.name for tool in (await client.list_tools()).tools]
-        result = await client.call_tool("order", {"items": [{"tea": "green", "grams": 5}], "gift": True})
+        result = await client.call_tool("order", {"tea": "green", "grams": 5, "gift": True})
         seen["structured"] = result.structured_content
-        await texts(client, ("order", {"items": [{"tea": "green", "grams": 5000}]}))
+        await texts(client, ("order", {"tea": "green", "grams": 5000}))
         await until(lambda: seen["logged"])
     print(json.dumps(seen))
 
