@@ -186,42 +186,6 @@ fn sprinkled(value: &Value) -> Value {
     }
 }
 
-#[test]
-fn what_nobody_knows_survives_a_client_that_passes_it_on() {
-    let (client, mut server) = client(&LEGACY);
-    let icon = json!({"src": "https://example.com/a.png"});
-    let annotations = json!({"audience": ["user"], "priority": 0.5});
-    for (method, member) in LISTS {
-        let mut given = item("a");
-        // Each has only what it knows: the rest are unknown members as well.
-        given["icons"] = json!([icon]);
-        given["annotations"] =
-            if method == "tools/list" { json!({"readOnlyHint": true}) } else { annotations.clone() };
-        given["arguments"] = json!([{"name": "b", "required": true}]);
-        given["_meta"] = json!({"m": 1});
-        let given = sprinkled(&given);
-        let script = || drop(answer(&mut server, method, json!({member: [given], "x": 1})));
-        let (items, rejected) = during(|| list(&client, method), script).expect(method);
-        assert_eq!((&items, rejected.len()), (&vec![given], 0), "{method}");
-    }
-
-    let text = json!({"type": "text", "text": "t", "annotations": annotations});
-    let contents =
-        json!([{"uri": "a:b", "text": "t", "mimeType": "text/plain"}, {"uri": "a:c", "blob": "AA=="}]);
-    let read = sprinkled(&json!({"contents": contents}));
-    let script = || drop(answer(&mut server, "resources/read", read.clone()));
-    assert_eq!(plain(&during(|| client.read_resource("a:b"), script).expect("read")), read);
-    let embedded = json!({"type": "resource", "resource": {"uri": "a:b", "text": "t"}});
-    let messages = json!([{"role": "user", "content": text}, {"role": "assistant", "content": embedded}]);
-    let prompt = sprinkled(&json!({"messages": messages, "description": "d"}));
-    let script = || drop(answer(&mut server, "prompts/get", prompt.clone()));
-    assert_eq!(plain(&during(|| client.get_prompt("p", ()), script).expect("got")), prompt);
-    let found = sprinkled(&json!({"completion": {"values": ["a"], "total": 1, "hasMore": false}}));
-    let script = || drop(answer(&mut server, "completion/complete", found.clone()));
-    let complete = || client.complete(CompletionReference::prompt("p"), "a", "", ());
-    assert_eq!(plain(&during(complete, script).expect("found")), found);
-}
-
 /// A client that notes the parameters of every question.
 fn noting() -> (ClientBuilder, Arc<Mutex<Vec<Value>>>) {
     let noted = Arc::<Mutex<Vec<Value>>>::default();

@@ -5,15 +5,11 @@ mod dialog;
 
 use dialog::Dialog;
 use serde_json::{Value, json};
-use tinymcp::json::{FromJson, Json};
 use tinymcp::jsonrpc::Response;
-use tinymcp::protocol::{
-    CallToolResult, CompleteResult, CreateMessageParams, GetPromptResult, Prompt, PromptArgument,
-    ReadResourceResult, Resource, ResourceTemplate,
-};
+use tinymcp::protocol::{CreateMessageParams, Resource, ResourceTemplate};
 use tinymcp::testing::ScriptedPeer;
 use tinymcp::{
-    Context, FnPrompt, FnResource, FnTemplate, FnTool, Message, PromptRegistry, ProtocolVersion, RequestId,
+    Context, FnResource, FnTemplate, FnTool, Message, PromptRegistry, ProtocolVersion, RequestId,
     ResourceRegistry, Server, ToolError, ToolRegistry, prompt,
 };
 
@@ -166,83 +162,4 @@ fn odd_parameters_are_read_or_are_the_error_of_their_request() {
             }
         }
     }
-}
-
-/// With members that nobody knows, in each object.
-fn sprinkled(value: &Value) -> Value {
-    match value {
-        Value::Object(members) => {
-            let mut members: serde_json::Map<_, _> =
-                members.iter().map(|(name, value)| (name.clone(), sprinkled(value))).collect();
-            members.insert("x-unknown".to_owned(), json!({"kept": [9_007_199_254_740_993_u64, null]}));
-            Value::Object(members)
-        }
-        Value::Array(items) => items.iter().map(sprinkled).collect(),
-        other => other.clone(),
-    }
-}
-
-/// The parts of `value` that `shape` has: a revision adds members of its own.
-fn part(value: &Value, shape: &Value) -> Value {
-    match (value, shape) {
-        (Value::Object(value), Value::Object(shape)) => {
-            let members = shape.iter().map(|(name, shape)| (name.clone(), part(&value[name], shape)));
-            members.collect()
-        }
-        (Value::Array(value), Value::Array(shape)) if value.len() == shape.len() => {
-            value.iter().zip(shape).map(|(value, shape)| part(value, shape)).collect()
-        }
-        _ => value.clone(),
-    }
-}
-
-#[test]
-fn what_nobody_knows_survives_a_server_that_passes_it_on() {
-    let contents = json!([{"uri": "a:b", "text": "t"}, {"uri": "a:c", "blob": "AA=="}]);
-    let read = sprinkled(&json!({"contents": contents, "_meta": {"m": 1}}));
-    let text = json!({"type": "text", "text": "t", "annotations": {"priority": 0.5}});
-    let embedded = json!({"type": "resource", "resource": {"uri": "a:b", "text": "t"}});
-    let messages = json!([{"role": "user", "content": text}, {"role": "assistant", "content": embedded}]);
-    let got = sprinkled(&json!({"messages": messages, "description": "d"}));
-    let called =
-        sprinkled(&json!({"content": [text, embedded], "structuredContent": {"n": 1}, "isError": false}));
-    let found = sprinkled(&json!({"completion": {"values": ["a"], "total": 1, "hasMore": false}}));
-    let listed =
-        sprinkled(&json!({"name": "r", "uri": "a:b", "title": "R", "annotations": {"audience": ["user"]}}));
-
-    let definition: Resource = from(&listed);
-    let (passed, filled, done, proposed) = (read.clone(), got.clone(), called.clone(), found.clone());
-    let resource = FnResource::new(definition, move |_| from::<ReadResourceResult>(&passed));
-    let prompt = FnPrompt::new(Prompt::new("p").with_argument(PromptArgument::new("a")), move |_, _| {
-        from::<GetPromptResult>(&filled)
-    });
-    let prompt = prompt.complete("a", move |_, _, _| from::<CompleteResult>(&proposed).completion);
-    let tool =
-        FnTool::new("t", "", json!({"type": "object"}), move |_, _: &Context| from::<CallToolResult>(&done));
-    let server = Server::builder("proxy", "1")
-        .tools(ToolRegistry::new().with(tool).expect("free"))
-        .resources(ResourceRegistry::new().with(resource).expect("free"))
-        .prompts(PromptRegistry::new().with(prompt).expect("free"))
-        .build()
-        .expect("a server");
-    for mut dialog in Dialog::all(&server).filter(|dialog| dialog.version >= ProtocolVersion::V2025_11_25) {
-        let typed =
-            json!({"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": ""}});
-        // The completion is made by the handler, its frame by the server.
-        let found = json!({"completion": found["completion"]});
-        for (method, params, expected) in [
-            ("resources/read", json!({"uri": "a:b"}), &read),
-            ("prompts/get", json!({"name": "p"}), &got),
-            ("tools/call", json!({"name": "t"}), &called),
-            ("completion/complete", typed, &found),
-            ("resources/list", json!({}), &json!({"resources": [listed]})),
-        ] {
-            let result = dialog.ask(method, params).result();
-            assert_eq!(part(&result, expected), *expected, "{} {method}", dialog.version);
-        }
-    }
-}
-
-fn from<T: FromJson>(value: &Value) -> T {
-    T::from_json(Json::from(value.clone()).as_raw()).expect("well-formed")
 }

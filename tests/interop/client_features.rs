@@ -20,8 +20,10 @@ use crate::peers::{ANY, LEGACY, Peers, Used, locked, script};
 pub(crate) const CASES: &[Case] = &[
     ("our client, everything server, what it asks", everything_asks),
     ("our client, everything server, what it has and tells", everything_has),
-    ("our client, Python 2.x features, Modern", |peers| features_v2(peers, &ANY)),
-    ("our client, Python 2.x features, Legacy", |peers| features_v2(peers, &LEGACY)),
+    ("our client, Python 2.x features, Modern", |peers| python(peers, &ANY)),
+    ("our client, Python 2.x features, Legacy", |peers| python(peers, &LEGACY)),
+    ("our client, TypeScript 2.x features, Modern", |peers| typescript(peers, &ANY)),
+    ("our client, TypeScript 2.x features, Legacy", |peers| typescript(peers, &LEGACY)),
 ];
 
 /// No peer needs nearly as long for anything.
@@ -286,18 +288,27 @@ fn give_up(used: &Used, tool: &str, arguments: Value) {
     late.join().expect("no panic");
 }
 
-fn features_v2(peers: &Peers, versions: &[ProtocolVersion]) {
+fn python(peers: &Peers, versions: &[ProtocolVersion]) {
     let (builder, seen) = answering();
     let used = peers.open_as(builder, versions, peers.python_v2(), [script("features_v2.py")]);
+    features(peers, used, &seen, versions == ANY);
+}
+
+fn typescript(peers: &Peers, versions: &[ProtocolVersion]) {
+    let (builder, seen) = answering();
+    let used = peers.open_as(builder, versions, peers.node(), [peers.module("features_ts.mjs")]);
+    features(peers, used, &seen, versions == ANY);
+}
+
+fn features(peers: &Peers, used: Used, seen: &Seen, is_modern: bool) {
     let client = &used.client;
     let identity = client.initialize().expect("settled");
-    let is_modern = identity.version.is_modern();
-    assert_eq!(is_modern, versions == ANY);
+    assert_eq!(is_modern, identity.version.is_modern());
     assert_eq!(identity.instructions.as_deref(), Some("Try everything."));
 
-    python_asks(&used, &seen, is_modern);
-    python_has(&used, is_modern);
-    python_tells(&used, &seen, is_modern);
+    it_asks(&used, seen, is_modern);
+    it_has(&used, is_modern);
+    it_tells(&used, seen, is_modern);
 
     give_up(&used, "wait", json!({}));
     let sign = peers.home().join("cancelled");
@@ -314,10 +325,10 @@ fn appears(path: &Path) {
     }
 }
 
-fn python_asks(used: &Used, seen: &Seen, is_modern: bool) {
+fn it_asks(used: &Used, seen: &Seen, is_modern: bool) {
     let calls = used.sent("tools/call");
     let told = text(used, "interview", json!({ "topic": "tides" }));
-    assert_eq!(told, "tides: Ada 30 once upon a time file:///srv/one True");
+    assert_eq!(told, "tides: Ada 30 once upon a time file:///srv/one true");
     let mut asked = seen.asked();
     asked.sort_unstable();
     let story = r#"Some("Be short.") ["Tell a story"] 50"#;
@@ -331,7 +342,7 @@ fn python_asks(used: &Used, seen: &Seen, is_modern: bool) {
         assert_eq!(text(used, "optional", json!({})), word);
     }
     seen.asked();
-    assert_eq!(text(used, "visit", json!({})), if is_modern { "accept half way" } else { "accept" });
+    assert_eq!(text(used, "visit", json!({})), "accept half way");
     assert_eq!(seen.asked(), ["example.com https://example.com/login"]);
     if is_modern {
         let read = used.client.read_resource("notes:///guarded").expect("read");
@@ -341,7 +352,7 @@ fn python_asks(used: &Used, seen: &Seen, is_modern: bool) {
     }
 }
 
-fn python_has(used: &Used, is_modern: bool) {
+fn it_has(used: &Used, is_modern: bool) {
     let client = &used.client;
     let resources = client.list_resources().expect("a list");
     let readme = &resources.items[0];
@@ -386,7 +397,7 @@ fn python_has(used: &Used, is_modern: bool) {
     assert_eq!(complete(template, "name", "r", json!({})), ["readme", "rivers"]);
 }
 
-fn python_tells(used: &Used, seen: &Seen, is_modern: bool) {
+fn it_tells(used: &Used, seen: &Seen, is_modern: bool) {
     let client = &used.client;
     let logged = |least: &str| {
         assert_eq!(text(used, "talk", json!({})), "said");

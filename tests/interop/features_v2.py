@@ -72,7 +72,7 @@ def interview(
 ) -> str:
     """Ask for everything: in two rounds, as one question depends on the answer to another."""
     names = ",".join(str(root.uri) for root in roots.roots)
-    return f"{topic}: {person.name} {person.age} {told.content.text} {names} {certain.sure}"
+    return f"{topic}: {person.name} {person.age} {told.content.text} {names} {str(certain.sure).lower()}"
 
 
 @server.tool()
@@ -87,7 +87,7 @@ async def visit(ctx: Context) -> str | InputRequiredResult:
     if ctx.protocol_version != "2026-07-28":
         answer = await ctx.elicit_url("Log in", "https://example.com/login", "login-1")
         await ctx.session.send_elicit_complete("login-1", related_request_id=ctx.request_id)
-        return answer.action
+        return f"{answer.action} half way"
     if ctx.input_responses:
         return f"{ctx.input_responses['login'].action} {ctx.request_state}"
     params = ElicitRequestURLParams(message="Log in", url="https://example.com/login")
