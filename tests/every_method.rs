@@ -450,7 +450,8 @@ fn drive(stage: &Stage, method: Method, to: To) {
 
 /// The ways that a method goes, as a message or as a request for input.
 fn ways(method: Method, version: &ProtocolVersion) -> &'static [To] {
-    if !method.is_in(version) && !(version.is_modern() && method.is_input_request()) {
+    let is_question = version.is_modern() && method.is_input_request();
+    if !is_question && !method.is_in(version) {
         return &[];
     }
     match method.direction(version) {
