@@ -6,12 +6,12 @@ use serde::Serialize;
 
 use super::Inner;
 use super::connection::Connection;
-use crate::context::{Context, LegacyClient};
+use crate::context::{Asker, Context, LegacyClient};
 use crate::era::{Lower, RequestMeta, no_handshake, resolve};
 use crate::json::{FromJson, JsonError, Members};
 use crate::jsonrpc::{ErrorObject, write_json};
 use crate::method::{Direction, Method};
-use crate::peer::Serving;
+use crate::peer::{Call, Outlet, Serving};
 use crate::protocol::ProtocolVersion;
 
 /// A request whose metadata is understood. Whoever answers it takes its parameters out of `members`.
@@ -93,6 +93,33 @@ impl<'a> Asked<'a> {
         let Serving { outlet, call, .. } = self.serving;
         let patience = Some(self.server.config.input_time);
         Ok(Context::new(outlet, call, &self.meta, self.legacy.clone(), rounds, patience))
+    }
+
+    /// What the handler of a task sees that this request becomes, which is cancelled and asks apart from the request.
+    ///
+    /// # Errors
+    /// -32602 if the request says that it goes on with another call.
+    pub(super) fn task_context(
+        &mut self,
+        outlet: &Arc<dyn Outlet>,
+        call: &Arc<Call>,
+        asker: Arc<dyn Asker>,
+    ) -> Result<Context, ErrorObject> {
+        let rounds = self.resumed()?;
+        if self.is_modern() {
+            // spec: seps/2663-tasks-extension#task-status-notifications (no progress of a task)
+            self.meta.progress_token = None;
+        }
+        Ok(Context::new(outlet, call, &self.meta, self.legacy.clone(), rounds, None).asking_by(asker))
+    }
+
+    /// Whether this very request declares the extension `name`.
+    pub(super) fn declares(&self, name: &str) -> bool {
+        let extensions = self.meta.keep().capabilities().extensions;
+        self.is_modern()
+            && extensions.is_some_and(|extensions| {
+                extensions.json(name).is_some_and(|settings| settings.as_str() != "null")
+            })
     }
 
     /// Takes a parameter out.

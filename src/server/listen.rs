@@ -70,7 +70,7 @@ impl Inner {
             write_meta(&mut json, &call.id);
             json.push(b'}');
             self.config.stamp.complete(&mut json, 0, None);
-            text(&json).into_iter().for_each(|result| outlet.answer(call, result));
+            text(&json).into_iter().for_each(|result| outlet.answer(call, Ok(result), false));
         });
     }
 

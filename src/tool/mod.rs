@@ -29,6 +29,7 @@ mod macros;
 pub(crate) mod output;
 pub(crate) mod registry;
 pub(crate) mod schema;
+mod task_mode;
 #[cfg(feature = "schemars")]
 mod typed;
 
@@ -38,6 +39,7 @@ pub use function::FnTool;
 pub use output::{Structured, ToolOutput};
 pub use registry::{ChangeListener, RegistryError, ToolRegistry};
 pub use schema::{Parameter, Schema, SchemaScope};
+pub use task_mode::TaskMode;
 #[cfg(feature = "schemars")]
 pub use typed::Typed;
 
@@ -92,7 +94,14 @@ pub trait Tool: Send + Sync {
     fn definition(&self) -> ToolDefinition {
         let mut definition = ToolDefinition::new(self.name(), self.parameters().clone());
         definition.description = Some(self.description().to_owned()).filter(|text| !text.is_empty());
+        definition.execution = self.task_mode().execution();
         definition
+    }
+
+    /// Whether a call of it becomes a task, on a server that has [tasks](crate::server::ServerBuilder::tasks). What it is run as
+    /// makes no difference to how it is written.
+    fn task_mode(&self) -> TaskMode {
+        TaskMode::Never
     }
 }
 
@@ -113,6 +122,9 @@ macro_rules! pointers {
             }
             fn definition(&self) -> ToolDefinition {
                 (**self).definition()
+            }
+            fn task_mode(&self) -> TaskMode {
+                (**self).task_mode()
             }
         }
     )*};

@@ -52,7 +52,7 @@ impl Outlet for Room {
 
     fn look_after(&self) {}
 
-    fn answer(&self, _call: &Arc<Call>, _result: &str) {}
+    fn answer(&self, _call: &Arc<Call>, _result: Result<&str, &crate::jsonrpc::ErrorObject>, _: bool) {}
 }
 
 fn listen(marks: &mut Marks, connection: u64, room: &Arc<Room>, uris: &[&str]) -> (u64, Arc<Call>) {
