@@ -5,7 +5,7 @@
 //! {"jsonrpc":"2.0","id":1,"result":{}}
 //! ```
 //!
-//! `quickstart.rs` is a client for it. Two titles may make the same file name (`a/b` and `a_b`): saving a note replaces
+//! `quickstart.rs` is a client for it. Each note is also a resource, `notes://{title}`. Two titles may make the same file name (`a/b` and `a_b`): saving a note replaces
 //! the one of the very same title; a file that holds anything else is left alone, and the error says so.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::{env, error::Error, fs, sync::Mutex};
 
-use tinymcp::{Server, ToolError, ToolRegistry, tool};
+use tinymcp::protocol::{Resource, ResourceTemplate, UriTemplate};
+use tinymcp::resource::NotFound;
+use tinymcp::{FnTemplate, ResourceRegistry, Server, ToolError, ToolRegistry, tool};
 
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     tinymcp::logging::init();
@@ -24,6 +26,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(&dir).map_err(|e| format!("cannot create {}: {e}", dir.display()))?;
 
     let (notes, saving) = (dir.clone(), Mutex::new(()));
+    let [reading, listing, completing] = [dir.clone(), dir.clone(), dir.clone()];
     let create_note = tool! {
         /// Create a text note with a given title and content.
         /// Use this when the user wants to save information for later.
@@ -45,8 +48,25 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
         /// Use this before creating a note to check if one already exists.
         fn search_notes(query: String) -> io::Result<String> { search(&dir, &query) }
     };
+    let definition = ResourceTemplate::new("notes://{title}", "get_note")
+        .with_description("Read a note by title.")
+        .with_mime_type("text/markdown");
+    let get_note = FnTemplate::new(definition, move |variables, _| {
+        variables.get("title").map(|title| read(&reading, title))
+    });
+    let uri = UriTemplate::parse("notes://{title}")?;
+    let get_note = get_note.list(move |_| {
+        let names = files(&listing)?.into_iter().filter(|(_, path)| path.is_file()).map(|(name, _)| name);
+        names.map(|name| Ok(Resource::new(uri.expand(&[("title", name.as_str().into())])?, name))).collect()
+    });
+    let get_note = get_note.complete("title", move |typed, _, _| -> io::Result<Vec<String>> {
+        let typed = typed.to_lowercase();
+        let names = files(&completing)?.into_keys();
+        Ok(names.filter(|name| name.to_lowercase().starts_with(&typed)).collect())
+    });
     let tools = ToolRegistry::new().with(create_note)?.with(search_notes.read_only())?;
-    Server::builder("notes-server", "1.0.0").tools(tools).build()?.start()?;
+    let resources = ResourceRegistry::new().with_template(get_note)?;
+    Server::builder("notes-server", "1.0.0").tools(tools).resources(resources).build()?.start()?;
     Ok(())
 }
 
@@ -73,23 +93,34 @@ fn parse(text: &str) -> Option<(String, &str)> {
     Some((serde_json::from_str(head.lines().next()?).ok()?, content))
 }
 
+/// The files of all notes, by name.
+fn files(dir: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
+    let paths = fs::read_dir(dir)?.map(|entry| entry.map(|entry| entry.path()));
+    let notes = paths.filter(|path| path.as_ref().map_or(true, |p| p.extension().is_some_and(|e| e == "md")));
+    notes
+        .map(|path| path.map(|p| (p.file_stem().unwrap_or_default().to_string_lossy().into_owned(), p)))
+        .collect()
+}
+
+/// The note as it was saved. Only what is in the folder can be read, whatever the title says.
+fn read(dir: &Path, title: &str) -> Result<String, ToolError> {
+    let files = files(dir)?;
+    let path = files.get(title).or_else(|| files.get(&safe_name(title).ok()?));
+    let path = path.ok_or_else(|| NotFound::new(format_args!("Note not found: {title}")))?;
+    Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned())
+}
+
 fn search(dir: &Path, query: &str) -> io::Result<String> {
-    let mut found = BTreeMap::new();
-    for entry in fs::read_dir(dir)? {
-        let path = entry?.path();
-        if path.extension().is_none_or(|extension| extension != "md") {
-            continue;
-        }
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let mut found = Vec::new();
+    for (name, path) in files(dir)? {
         let bytes = fs::read(&path).inspect_err(|e| log::warn!("cannot read {}: {e}", path.display()));
         let text = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
         let (title, content) = parse(&text).unwrap_or((name.clone(), &text));
         if let Some(snippet) = snippet(&format!("{title}\n{content}"), query) {
-            found.insert(name.clone(), format!("- **{name}**: ...{snippet}..."));
+            found.push(format!("- **{name}**: ...{snippet}..."));
         }
     }
-    let lines: Vec<String> = found.into_values().collect();
-    Ok(if lines.is_empty() { format!("No notes found matching '{query}'") } else { lines.join("\n") })
+    Ok(if found.is_empty() { format!("No notes found matching '{query}'") } else { found.join("\n") })
 }
 
 /// What surrounds the first hit, in either case: 50 characters before it and 100 from there on.

@@ -28,7 +28,7 @@
 //! |---|---|---|---|---|
 //! | `mcp-reader` | every connection | 1 | reads; on a server it also answers what needs nobody's code, and, while traffic is dense, runs tools known to take less than 20 µs | with the input; one that is stuck in a read is left to itself and reported |
 //! | `mcp-standby` | a server's connection | 0 or 1 | takes over reading when a call that the reader runs turns out long, after 0.5 to 1 ms | with the connection |
-//! | `mcp-worker` | every connection | on demand, up to 64 on a server and 16 on a client | runs tools | after 10 s without work; at the close, when its handler returns; one that does not is left to itself and reported |
+//! | `mcp-worker` | every connection | on demand, up to 64 on a server and 16 on a client | runs tools and prompts, and what reads or lists resources | after 10 s without work; at the close, when its handler returns; one that does not is left to itself and reported |
 //! | `mcp-writer` | every connection | 0 or 1, from the first frame that cannot be written at once | writes what nobody else may wait for | with the connection |
 //! | `mcp-stderr` | a client's child process | 1, if stderr is captured | reads the child's stderr | with the pipe; never waited for |
 //! | `mcp-lines` | a client's child process | 1, if there is a callback for lines of stderr | runs the callback, in order | after the last line; never waited for |
@@ -55,17 +55,20 @@
 //! | frames in each direction of a memory pair | 256 | | writing waits |
 //! | progress reports that wait for one caller | 64 | | dropped, with a debug line |
 //! | notifications that wait for callbacks | 256 | | dropped, with a warning; "the tools changed" is never lost |
-//! | notifications that wait for callbacks, server | 256 | | dropped, with a warning; "the root folders changed" is never lost |
-//! | tools on a page of `tools/list`, server | 250 | [`page_size`](crate::server::ServerBuilder::page_size) | a further page |
+//! | items on a page of a list, server | 250 | [`page_size`](crate::server::ServerBuilder::page_size) | a further page |
 //! | pages and tools of one listing, client | 1,000 and 100,000 | | [`Error::Protocol`](crate::Error::Protocol) |
+//! | the name of a tool or prompt | 128 characters | | refused when it is registered |
+//! | the address of a resource | 8 KiB | | refused when it is registered; error -32602 when it is asked for |
+//! | notifications that wait for callbacks, server | 256 | | dropped, with a warning; "the root folders changed" is never lost |
 //! | open `subscriptions/listen` of a connection, server | 64 | | error -32603, "server busy" |
 //! | resources watched for a connection, over all its subscriptions, server | 1,024 | | error -32603, "server busy" |
 //! | the URI of a resource that is watched, server | 8 KiB | | error -32602 |
 //! | elicitations by URL that a server remembers for a connection | 1,024 | | of the oldest it cannot say that they are complete |
-//! | the name of a tool | 128 characters | | refused when it is registered |
 //! | stderr of a child, kept for errors | the last 16 KiB | [`Stderr`](crate::transport::Stderr) | the older part is forgotten |
 //! | a line of stderr given to a callback | 16 KiB | | comes in pieces |
 //! | lines of stderr that wait for a callback | 1,024 | | dropped, with a warning |
+//! | proposals in one completion | 100 | | cut off; the answer says that there are more |
+//! | the data of a log message, as JSON text | 64 KiB | | cut off, with a note; it becomes a text |
 //! | messages of a batch | 4,096 | | error -32600 for all of it |
 //! | a URI template, and a URI to be matched with one | 8 KiB and 64 variables | | an error; no match |
 //! | arguments of a recursive type, nested in each other | 128 levels | | bad arguments |
@@ -86,7 +89,11 @@
 //! | a tool returned an error, or panicked | a result with [`is_error`](crate::protocol::CallToolResult::is_error) | yes |
 //! | bad arguments | the same; the text names every field and what was expected | yes, and can correct itself |
 //! | no such tool | [`Error::Peer`](crate::Error::Peer), code -32602 | as the host decides |
+//! | no such resource | the same, code -32002 in the Legacy era; the address is in the error's data | as the host decides |
+//! | a resource's function returned an error, or panicked | [`Error::Peer`](crate::Error::Peer), code -32603 | as the host decides |
 //! | a tool returned [`ToolError::protocol`](crate::ToolError::protocol) | [`Error::Peer`](crate::Error::Peer) with its code and data | as the host decides |
+//! | bad arguments for a prompt, or no such prompt | [`Error::Peer`](crate::Error::Peer), code -32602; the text names every argument | no: users choose prompts |
+//! | a prompt or a completer returned an error, or panicked | [`Error::Peer`](crate::Error::Peer), code -32603 | no |
 //! | no answer in time | [`Error::Timeout`](crate::Error::Timeout); the server is told to stop | as the host decides |
 //! | [`reconnect`](crate::ClientHandle::reconnect) during a call | as when the server ends | as the host decides |
 //! | the server ended during a call | [`Error::OutcomeUnknown`](crate::Error::OutcomeUnknown), or [`Error::Closed`](crate::Error::Closed) if repeating the request is harmless; with exit status and the end of stderr | as the host decides |
@@ -121,6 +128,13 @@
 //! **Large integers**: JSON passes through this crate as text, so 64-bit integers arrive exactly in `u64` and `i64`, and larger
 //! ones in [`Json`](crate::json::Json). JavaScript hosts read every number as a double and round beyond 2^53: return 64-bit
 //! ids as strings, and declare the parameters that take them back as `String`.
+//!
+//! **Log messages** are for the client's user: [`Context::log`](crate::Context::log) and its short forms send them, and a
+//! [`Bridge`](crate::logging::Bridge) sends what a handler logs by the `log` crate. The server is built with
+//! [`logging`](crate::server::ServerBuilder::logging), or nothing is sent. A Legacy client gets what is at least as severe as
+//! it has set for its connection by `logging/setLevel`, and before that what is at least `info`: the specification
+//! leaves that to the server. A Modern one gets what its request asks for, and nothing otherwise. Messages are dropped
+//! rather than waited with, and end with the answer. They must not hold secrets.
 //!
 //! # Starting servers
 //!

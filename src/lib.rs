@@ -49,14 +49,14 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`server`] | [`Server`]: serves a registry of tools, over stdio or any [`transport`] |
+//! | [`server`] | [`Server`]: serves registries of tools and resources, over stdio or any [`transport`] |
 //! | [`client`] | [`Client`] owns a connection; [`ClientHandle`] is shared by threads; [`RemoteTool`] is a server's tool |
 //! | [`tool`](mod@tool) | [`tool!`](macro@tool), [`Tool`], [`ToolRegistry`] (local and remote tools alike), [`Arguments`], [`ToolError`] |
 //! | [`Context`], [`context`] | what a handler sees of its call: cancellation, progress, who calls, what it may ask |
 //! | [`transport`] | child processes, stdio, sockets, memory; [`Tap`](transport::Tap) sees every frame |
 //! | [`protocol`], [`method`], [`jsonrpc`] | the messages, the table of methods, JSON-RPC |
 //! | [`json`] | JSON kept as its text, and read leniently |
-//! | [`logging`] | a logger for server binaries; which level means what |
+//! | [`logging`] | a logger for server binaries, and a bridge from it to clients; which level means what |
 //! | [`guide`] | revisions, threads, limits, errors, and what authors of tools should know |
 //!
 //! ```text
@@ -97,6 +97,8 @@ mod sys;
 
 mod sync;
 
+mod registry;
+
 pub mod json;
 
 pub mod jsonrpc;
@@ -117,6 +119,12 @@ pub mod context;
 
 pub mod tool;
 
+pub mod completion;
+
+pub mod prompt;
+
+pub mod resource;
+
 pub mod server;
 
 pub mod client;
@@ -133,7 +141,9 @@ pub use error::{Error, Failure, Phase, Result};
 pub use jsonrpc::{ErrorCode, ErrorObject, Message, RequestId};
 pub use method::Method;
 pub use peer::CloseReport;
+pub use prompt::{FnPrompt, PromptArguments, PromptRegistry};
 pub use protocol::version::ProtocolVersion;
+pub use resource::{FnResource, FnTemplate, ResourceRegistry};
 pub use server::{Server, ServerHandle};
 pub use sync::CancelToken;
 pub use tool::{Arguments, FnTool, Tool, ToolError, ToolRegistry};

@@ -26,8 +26,15 @@
 //! A client gives the servers that it starts few of its environment variables, and `RUST_LOG` is none of them: set it by
 //! [`ChildProcess::env`](crate::transport::ChildProcess::env), and have the server's stderr shown by
 //! [`Stderr::Inherit`](crate::transport::Stderr::Inherit).
+//!
+//! A server whose clients are to see what its handlers log installs a [`Bridge`]; [`init_bridged`] is the default with one.
 
+mod bridge;
+
+pub use bridge::{Bridge, LoggerTaken};
 use env_logger::{Builder, Env, Target};
+
+pub use crate::context::Entered;
 
 /// Logs to stderr what the environment variable `RUST_LOG` asks for, in [`env_logger`'s words]; without it, warnings
 /// and errors. Lines have no time and no colour.
@@ -43,7 +50,30 @@ use env_logger::{Builder, Env, Target};
 ///
 /// [`env_logger`'s words]: https://docs.rs/env_logger/0.11/env_logger/#enabling-logging
 pub fn init() {
-    let filter = Env::default().default_filter_or("warn");
     // The error says that there is a logger: that is what was wanted.
-    let _ = Builder::from_env(filter).target(Target::Stderr).try_init();
+    let _ = stderr().try_init();
+}
+
+/// [`init`], and the records of handlers go to the clients of their calls as well: see [`Bridge`].
+///
+/// ```
+/// tinymcp::logging::init_bridged()?;
+/// let again = tinymcp::logging::init_bridged().unwrap_err();
+/// assert!(again.to_string().contains("a program has only one"));
+/// # Ok::<(), tinymcp::logging::LoggerTaken>(())
+/// ```
+///
+/// # Errors
+/// When the program has a logger already.
+pub fn init_bridged() -> Result<(), LoggerTaken> {
+    let logger = stderr().build();
+    let level = logger.filter();
+    Bridge::wrap(Box::new(logger), level).install()
+}
+
+fn stderr() -> Builder {
+    let filter = Env::default().default_filter_or("warn");
+    let mut builder = Builder::from_env(filter);
+    builder.target(Target::Stderr);
+    builder
 }

@@ -5,8 +5,10 @@ use std::process::{Command, Output, Stdio};
 use std::{env, fs};
 
 use serde_json::json;
-use tinymcp::Client;
+use tinymcp::client::CallOptions;
+use tinymcp::json::Json;
 use tinymcp::transport::ChildProcess;
+use tinymcp::{Client, ProtocolVersion};
 
 /// The example `name`, built by the same `cargo test` as this test.
 fn example(name: &str) -> PathBuf {
@@ -174,6 +176,59 @@ fn notes_are_found_in_either_case_and_cut_between_characters() {
     // Front matter is not searched.
     assert_eq!(search("tags:"), "No notes found matching 'tags:'");
     client.close().expect("an orderly end");
+}
+
+#[test]
+fn notes_are_resources() {
+    let outer = Folder::new("resources");
+    let folder = outer.0.join("notes");
+    fs::create_dir(&folder).expect("a folder");
+    fs::write(outer.0.join("secret.md"), "not for you").expect("writable");
+    fs::create_dir(folder.join("folder.md")).expect("a folder");
+    fs::write(folder.join("v1.2.md"), "by hand").expect("writable");
+    for versions in [[ProtocolVersion::V2024_11_05], [ProtocolVersion::V2026_07_28]] {
+        let server = ChildProcess::new(example("notes_server")).env("NOTES_DIR", &folder);
+        let client = Client::builder().versions(versions.clone()).open(server).expect("a server");
+        let ask = |method: &str, params: &[(&str, Json)]| {
+            let options = CallOptions::default();
+            client
+                .request(method, params, &options)
+                .map(|result| result.to_value())
+                .map_err(|e| e.to_string())
+        };
+        let read = |uri: &str| {
+            let read = ask("resources/read", &[("uri", Json::from(json!(uri)))])?;
+            Ok(read["contents"][0]["text"].as_str().unwrap_or_default().to_owned())
+        };
+        call(&client, "create_note", json!({"title": "to do: 世", "content": "milk"})).expect("saved");
+        let text = "---\ntitle: \"to do: 世\"\ntags: []\n---\n\nmilk".to_owned();
+        assert_eq!(read("notes://to%20do_%20%E4%B8%96"), Ok(text.clone()));
+        // By its title as well.
+        assert_eq!(read("notes://to do: 世"), Ok(text));
+        let listed = ask("resources/list", &[]).expect("a page");
+        let note = |uri: &str, name: &str| json!({"uri": uri, "name": name, "mimeType": "text/markdown"});
+        let notes = json!([note("notes://to%20do_%20%E4%B8%96", "to do_ 世"), note("notes://v1.2", "v1.2")]);
+        assert_eq!(listed["resources"], notes);
+        let templates = ask("resources/templates/list", &[]).expect("a page");
+        assert_eq!(templates["resourceTemplates"][0]["uriTemplate"], "notes://{title}");
+        let reference = json!({"type": "ref/resource", "uri": "notes://{title}"});
+        let argument = json!({"name": "title", "value": "TO"});
+        let params = [("ref", Json::from(reference)), ("argument", Json::from(argument))];
+        let completed = ask("completion/complete", &params).expect("proposals");
+        assert_eq!(completed["completion"]["values"], json!(["to do_ 世"]));
+        let code = if versions[0].is_modern() { -32602 } else { -32002 };
+        for (uri, problem) in [
+            ("notes://lunch%20plan", "Note not found: lunch plan"),
+            ("notes://secret", "Note not found: secret"),
+            ("notes://..%2Fsecret", "resource not found: notes://..%2Fsecret"),
+            ("notes://../secret", "resource not found: notes://../secret"),
+        ] {
+            let error: Result<String, String> = read(uri);
+            let error = error.expect_err(uri);
+            assert!(error.contains(problem) && error.contains(&code.to_string()), "{error}");
+        }
+        client.close().expect("an orderly end");
+    }
 }
 
 #[test]

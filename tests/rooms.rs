@@ -6,9 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each may use those before it.
-const ROOMS: [&str; 17] = [
+const ROOMS: [&str; 21] = [
     "sys",
     "sync",
+    "registry",
     "json",
     "jsonrpc",
     "protocol",
@@ -19,6 +20,9 @@ const ROOMS: [&str; 17] = [
     "peer",
     "context",
     "tool",
+    "completion",
+    "prompt",
+    "resource",
     "server",
     "client",
     "testing",
@@ -121,7 +125,10 @@ fn exports() -> BTreeMap<String, String> {
         }
     }
     // Macros live at the root whoever defines them.
-    exports.extend(["tool", "data"].map(|name| (name.to_owned(), "tool".to_owned())));
+    exports.extend(
+        [("tool", "tool"), ("data", "tool"), ("prompt", "prompt")]
+            .map(|(name, room)| (name.to_owned(), room.to_owned())),
+    );
     exports
 }
 

@@ -162,6 +162,12 @@ impl Context {
 
     /// Asks the user to visit URLs, without looking at the answers: the handler finds out by itself whether it can go on.
     pub(crate) fn require(&self, elicitations: Vec<ElicitUrlParams>) -> Result<(), AskError> {
+        if let Caller::Legacy(client) = &self.0.caller {
+            // It gets an error that says the same, and is told when they are done.
+            let ids = elicitations.iter().filter_map(|params| params.elicitation_id.as_ref());
+            ids.for_each(|id| client.url_asked(id));
+            return Ok(());
+        }
         let key =
             |params: &ElicitUrlParams| params.elicitation_id.clone().unwrap_or_else(|| "url".to_owned());
         let questions = elicitations.into_iter();
@@ -176,7 +182,10 @@ impl Context {
     fn name_elicitation(&self, key: &str, params: &mut ElicitParams) {
         if let ElicitParams::Url(params) = params {
             let of_call = self.request_id().map(ToString::to_string).unwrap_or_default();
-            params.elicitation_id.get_or_insert_with(|| format!("{of_call}-{key}"));
+            let id = params.elicitation_id.get_or_insert_with(|| format!("{of_call}-{key}"));
+            if let Caller::Legacy(client) = &self.0.caller {
+                client.url_asked(id);
+            }
         }
     }
 

@@ -1,12 +1,13 @@
 //! [`Context`]: what a handler sees of the call it serves.
 //!
 //! A handler is written once for both eras. What it asks of the client is a request to a Legacy one, which this thread waits
-//! for; a Modern one gets it as the end of this round, and the handler runs again with the answer ([`rounds`]).
+//! for; a Modern one gets it as the end of this round, and the handler runs again with the answer (`rounds`).
 //!
 //! **Invariant:** the handler's code cannot tell the eras apart, except by asking for the revision.
 
 mod ask;
 mod input;
+mod logging;
 mod progress;
 mod rounds;
 mod state;
@@ -18,6 +19,8 @@ use std::time::{Duration, Instant};
 pub(crate) use ask::not_answered;
 pub use ask::{Ability, AskError, Question, Questions};
 pub(crate) use input::Asker;
+pub use logging::Entered;
+pub(crate) use logging::LogThreshold;
 pub(crate) use rounds::{Keys, Pause, Resumed, Rounds};
 pub(crate) use state::States;
 pub use state::{MemoryStates, StateError, StateStore};
@@ -27,7 +30,7 @@ use crate::json::{FromJson, Json, Object};
 use crate::jsonrpc::RequestId;
 use crate::peer::{Call, Outlet};
 use crate::protocol::notice::ProgressParams;
-use crate::protocol::{ClientCapabilities, Implementation, ProgressToken, ProtocolVersion};
+use crate::protocol::{ClientCapabilities, Implementation, LogLevel, ProgressToken, ProtocolVersion};
 use crate::sync::{CancelToken, Mutex, lock};
 
 /// What a handler sees of the call it serves: who calls, whether that was given up, and where progress goes.
@@ -42,6 +45,8 @@ struct Inner {
     caller: Caller,
     progress_token: Option<ProgressToken>,
     progress: Mutex<progress::Pace>,
+    /// The least severe log messages that a Modern request asks for.
+    log_level: Option<LogLevel>,
     meta: KeptMeta,
     /// The part of `meta` for the handler, taken out when it asks.
     other: OnceLock<Object>,
@@ -73,6 +78,8 @@ pub(crate) struct LegacyClient {
     pub(crate) capabilities: Option<Json>,
     /// Likewise.
     pub(crate) info: Option<Json>,
+    /// Which log messages it gets.
+    pub(crate) log_threshold: LogThreshold,
     /// The elicitations that sent its user to a URL and are not known to be complete. Bound: [`MAX_ASKED_URLS`], the oldest
     /// make room. Held for a look-up.
     pub(crate) asked_urls: Mutex<Vec<String>>,
@@ -109,6 +116,7 @@ impl Context {
             caller: Caller::Local,
             progress_token: None,
             progress: Mutex::default(),
+            log_level: None,
             meta: KeptMeta::default(),
             other: OnceLock::new(),
             served: None,
@@ -141,6 +149,7 @@ impl Context {
             caller,
             progress_token: meta.progress_token.clone(),
             progress: Mutex::default(),
+            log_level: meta.log_level,
             meta: meta.keep(),
             other: OnceLock::new(),
             served: Some((Arc::clone(outlet), Arc::clone(call))),

@@ -48,8 +48,11 @@ struct Round {
     /// Asked in this round, and not answered yet, in order. As text: what can be asked is known where it is asked.
     open: Vec<(String, Json)>,
     /// Ends the round. Set by the first question without an answer.
-    pause: Option<fn(&Rounds, &[u8]) -> Result<Pause, StateError>>,
+    pause: Option<Keep>,
 }
+
+/// Keeps what is known under a binding.
+type Keep = fn(&Rounds, &[u8]) -> Result<Pause, StateError>;
 
 /// What to tell the client when a call ends with questions.
 pub(crate) struct Pause {

@@ -6,7 +6,7 @@ use super::Offered;
 use crate::json::{FromJson, Json, JsonError, Members, Object, string};
 use crate::jsonrpc::{ErrorCode, ErrorObject};
 use crate::method::Method;
-use crate::protocol::{ClientCapabilities, Implementation, ProgressToken, ProtocolVersion, meta};
+use crate::protocol::{ClientCapabilities, Implementation, LogLevel, ProgressToken, ProtocolVersion, meta};
 
 /// What a request's `_meta` says.
 #[derive(Debug, Default)]
@@ -16,6 +16,8 @@ pub(crate) struct RequestMeta<'a> {
     pub(crate) modern: Option<ProtocolVersion>,
     /// Asks for progress.
     pub(crate) progress_token: Option<ProgressToken>,
+    /// The least severe log messages that a Modern request asks for.
+    pub(crate) log_level: Option<LogLevel>,
     raw: Option<&'a RawValue>,
 }
 
@@ -45,9 +47,13 @@ impl KeptMeta {
     pub(crate) fn other(&self) -> Object {
         let mut other =
             self.0.as_ref().and_then(|raw| Object::from_json(raw.as_raw()).ok()).unwrap_or_default();
-        for name in
-            [meta::PROTOCOL_VERSION, meta::CLIENT_CAPABILITIES, meta::CLIENT_INFO, meta::PROGRESS_TOKEN]
-        {
+        for name in [
+            meta::PROTOCOL_VERSION,
+            meta::CLIENT_CAPABILITIES,
+            meta::CLIENT_INFO,
+            meta::PROGRESS_TOKEN,
+            meta::LOG_LEVEL,
+        ] {
             other.remove(name);
         }
         other
@@ -81,6 +87,7 @@ pub(crate) fn resolve<'a>(
     let capabilities = take(meta::CLIENT_CAPABILITIES);
     let client_info = take(meta::CLIENT_INFO);
     let progress_token = take(meta::PROGRESS_TOKEN).and_then(read_token);
+    let log_level = take(meta::LOG_LEVEL).filter(|raw| raw.get() != "null");
 
     let must_be_modern = || {
         offers_modern
@@ -108,7 +115,11 @@ pub(crate) fn resolve<'a>(
             Some(version)
         }
     };
-    Ok(RequestMeta { modern, progress_token, raw: meta })
+    // To a Legacy request it means nothing.
+    // spec: 2026-07-28 server/utilities/logging#error-handling (SHOULD be -32602 if it is no level)
+    let log_level = log_level.filter(|_| modern.is_some()).map(LogLevel::from_json).transpose();
+    let log_level = log_level.map_err(|e| invalid(e.inside(meta::LOG_LEVEL)))?;
+    Ok(RequestMeta { modern, progress_token, log_level, raw: meta })
 }
 
 fn object(raw: &RawValue) -> Result<&RawValue, JsonError> {
@@ -184,9 +195,10 @@ mod tests {
         );
         let got = run("tools/list", Some(&meta), &Offered::default()).expect("Modern");
         assert_eq!(got.progress_token, Some("p".into()));
+        assert_eq!(got.log_level, Some(LogLevel::Info));
         assert_eq!(
             got.keep().other().iter().map(|(name, _)| name).collect::<Vec<_>>(),
-            ["com.example/x", "io.modelcontextprotocol/logLevel", "traceparent"]
+            ["com.example/x", "traceparent"]
         );
         assert_eq!(got.keep().client_info(), Some(Implementation::new("c", "1")));
     }

@@ -178,6 +178,12 @@ impl From<&str> for Json {
     }
 }
 
+impl From<String> for Json {
+    fn from(text: String) -> Self {
+        Self::from(text.as_str())
+    }
+}
+
 /// Whether `line` holds nothing but JSON white space.
 pub(crate) fn is_blank(line: &[u8]) -> bool {
     line.iter().all(u8::is_ascii_whitespace)

@@ -344,12 +344,18 @@ impl Shared {
 
     /// Serves what needs nobody else's code, in the reading role.
     fn serve_here(self: &Arc<Self>, call: &Arc<Call>, request: Request<'_>) {
-        with_buffer(|frame| match self.serve(call, request, Ground::Reader, frame) {
-            Outcome::Answer => self.sent(self.outbox.push_waiting(frame)),
-            Outcome::Silence | Outcome::Open => {}
-            Outcome::Elsewhere => log::error!("{} is quick and yet was not served", request.method),
+        let outcome = with_buffer(|frame| {
+            let outcome = self.serve(call, request, Ground::Reader, frame);
+            if outcome == Outcome::Answer {
+                self.sent(self.outbox.push_waiting(frame));
+            }
+            outcome
         });
-        self.in_flight.end();
+        match outcome {
+            // It was not as quick as it looked.
+            Outcome::Elsewhere => self.serve_on_worker(Arc::clone(call), request),
+            _ => self.in_flight.end(),
+        }
     }
 
     /// Lends the role, so that something that may take long can be done; `None` if nobody would take over.

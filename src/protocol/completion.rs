@@ -147,7 +147,15 @@ impl CompleteParams {
     /// The other argument `name`, if it has been filled in.
     #[must_use]
     pub fn known(&self, name: &str) -> Option<&str> {
-        self.context.as_ref()?.arguments.as_ref()?.get(name).map(String::as_str)
+        self.context.as_ref()?.get(name)
+    }
+}
+
+impl CompletionContext {
+    /// The argument `name`, if it has been filled in.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.arguments.as_ref()?.get(name).map(String::as_str)
     }
 }
 

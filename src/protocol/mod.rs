@@ -84,5 +84,6 @@ pub use subscription::{
 };
 pub use task::{TASKS_EXTENSION, Task, TaskParams, TaskStatus, UpdateTaskParams};
 pub use tool::{CallToolParams, CallToolResult, ListToolsResult, ToolAnnotations, ToolDefinition};
+pub(crate) use uri_template::{MAX_BYTES as MAX_URI_BYTES, normal_uri};
 pub use uri_template::{TemplateValue, UriTemplate, UriTemplateError, Variables};
 pub use version::ProtocolVersion;

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Inner;
 use super::connection::Connection;
-use crate::context::{Asker, Context, LegacyClient};
+use crate::context::{Asker, Context, Entered, LegacyClient};
 use crate::era::{Lower, RequestMeta, no_handshake, resolve};
 use crate::json::{FromJson, JsonError, Members};
 use crate::jsonrpc::{ErrorObject, write_json};
@@ -25,6 +25,8 @@ pub(super) struct Asked<'a> {
     pub(super) members: Members<'a>,
     meta: RequestMeta<'a>,
     legacy: Option<Arc<LegacyClient>>,
+    /// Its thread works for it, once it has a context.
+    entered: Option<Entered>,
 }
 
 impl<'a> Asked<'a> {
@@ -53,7 +55,8 @@ impl<'a> Asked<'a> {
         // A client that looks for an old server may probe without metadata: what it gets tells it how to go on.
         let is_bare_probe =
             method == Some(Method::Discover) && fields.is_none() && offered.latest().is_modern();
-        let meta = if is_bare_probe { RequestMeta::default() } else { resolve(method, fields, offered)? };
+        let mut meta = if is_bare_probe { RequestMeta::default() } else { resolve(method, fields, offered)? };
+        meta.log_level = meta.log_level.filter(|_| server.config.logs());
         let unknown = || ErrorObject::method_not_found(request.method);
         let method = method.filter(|method| method.is_request()).ok_or_else(unknown)?;
         let legacy = if meta.modern.is_some() { None } else { connection.legacy() };
@@ -75,7 +78,7 @@ impl<'a> Asked<'a> {
         if !is_ours {
             return Err(unknown());
         }
-        Ok(Self { server, connection, serving, method, version, members, meta, legacy })
+        Ok(Self { server, connection, serving, method, version, members, meta, legacy, entered: None })
     }
 
     /// Whether the request is a Modern one, whose result is stamped.
@@ -92,7 +95,14 @@ impl<'a> Asked<'a> {
         let rounds = self.resumed()?;
         let Serving { outlet, call, .. } = self.serving;
         let patience = Some(self.server.config.input_time);
-        Ok(Context::new(outlet, call, &self.meta, self.legacy.clone(), rounds, patience))
+        let cx = Context::new(outlet, call, &self.meta, self.legacy.clone(), rounds, patience);
+        self.entered = self.server.config.enter.map(|enter| enter(&cx));
+        Ok(cx)
+    }
+
+    /// What the handshake of its connection settled, if it is a Legacy request.
+    pub(super) fn legacy(&self) -> Option<&LegacyClient> {
+        self.legacy.as_deref()
     }
 
     /// What the handler of a task sees that this request becomes, which is cancelled and asks apart from the request.
@@ -107,8 +117,9 @@ impl<'a> Asked<'a> {
     ) -> Result<Context, ErrorObject> {
         let rounds = self.resumed()?;
         if self.is_modern() {
-            // spec: seps/2663-tasks-extension#task-status-notifications (no progress of a task)
+            // spec: seps/2663-tasks-extension#task-status-notifications (no progress of a task, nor log messages)
             self.meta.progress_token = None;
+            self.meta.log_level = None;
         }
         Ok(Context::new(outlet, call, &self.meta, self.legacy.clone(), rounds, None).asking_by(asker))
     }

@@ -8,19 +8,26 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::changes::Changes;
+use super::completions::Completions;
 use super::connection::Connection;
 use super::feature::Feature;
 use super::heard::{Callbacks, Hear, dispatcher};
+use super::logging::Logging;
 use super::pace::Paces;
+use super::prompts::Prompts;
+use super::resources::Resources;
 use super::tasks::{TaskFeature, TaskOptions};
+use super::watch::Watch;
 use super::{Inner, Server};
-use crate::context::{StateStore, States};
+use crate::context::{Context, Entered, StateStore, States};
 use crate::era::{Offered, Stamp};
 use crate::error::Result;
 use crate::json::{Json, Object};
 use crate::method::Method;
 use crate::peer::Limits;
+use crate::prompt::PromptRegistry;
 use crate::protocol::{CacheScope, Implementation, ProtocolVersion};
+use crate::resource::ResourceRegistry;
 use crate::sync::{CancelToken, Mutex};
 use crate::tool::ToolRegistry;
 use crate::transport::{DEFAULT_MAX_FRAME_BYTES, Tap};
@@ -48,6 +55,8 @@ pub struct ServerBuilder {
     extensions: Object,
     experimental: Object,
     tools: ToolRegistry,
+    prompts: Option<PromptRegistry>,
+    enter: Option<fn(&Context) -> Entered>,
     features: Vec<Box<dyn Feature>>,
     versions: Vec<ProtocolVersion>,
     limits: Limits,
@@ -71,6 +80,9 @@ pub(super) struct Config {
     pub(super) extensions: Object,
     pub(super) experimental: Object,
     pub(super) tools: ToolRegistry,
+    pub(super) prompts: Option<PromptRegistry>,
+    /// Has a thread work for a call, if log messages are sent. A pointer, so that no other server contains what it does.
+    pub(super) enter: Option<fn(&Context) -> Entered>,
     /// Everything beside tools.
     pub(super) features: Vec<Box<dyn Feature>>,
     pub(super) offered: Offered,
@@ -98,6 +110,8 @@ impl ServerBuilder {
             extensions: Object::new(),
             experimental: Object::new(),
             tools: ToolRegistry::new(),
+            prompts: None,
+            enter: None,
             features: Vec::new(),
             versions: ProtocolVersion::ALL.to_vec(),
             limits: Limits {
@@ -189,10 +203,76 @@ impl ServerBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn tasks(mut self, options: TaskOptions) -> Self {
-        self.features.retain(|feature| !feature.methods().contains(&Method::TasksGet));
-        self.features.push(Box::new(TaskFeature::new(options)));
-        self
+    pub fn tasks(self, options: TaskOptions) -> Self {
+        self.with_feature(Box::new(TaskFeature::new(options)))
+    }
+
+    /// The prompts to serve: the registry itself, not a copy, so that later changes reach the clients.
+    ///
+    /// ```
+    /// use tinymcp::{PromptRegistry, Server, prompt};
+    ///
+    /// let prompts = PromptRegistry::new().with(prompt! {
+    ///     /// Explain something
+    ///     fn explain(topic: String) -> String { format!("Explain {topic}.") }
+    /// })?;
+    /// let server = Server::builder("teacher", "1.0.0").prompts(prompts).build()?;
+    /// # let _ = server;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn prompts(mut self, prompts: PromptRegistry) -> Self {
+        self.prompts = Some(prompts.clone());
+        self.with_feature(Box::new(Prompts(prompts))).with_completions(false)
+    }
+
+    /// Declares that arguments can be completed, also while nothing that is served has a completer. Otherwise that is
+    /// declared as soon as something has.
+    #[must_use]
+    pub fn completions(self) -> Self {
+        self.with_completions(true)
+    }
+
+    /// Lets handlers send log messages to clients, by [`Context::log`] and by a [`Bridge`](crate::logging::Bridge), and lets
+    /// clients say which ones they want.
+    ///
+    /// The protocol deprecates this since 2026-07-28 in favour of stderr, but clients show it.
+    ///
+    /// ```
+    /// use tinymcp::{Context, Server, ToolRegistry, tool};
+    ///
+    /// let tools = ToolRegistry::new().with(tool! {
+    ///     fn copy(cx: &Context) -> String {
+    ///         cx.info("copied 3 files");
+    ///         "done".into()
+    ///     }
+    /// })?;
+    /// let server = Server::builder("files", "1.0.0").tools(tools).logging().build()?;
+    /// # let _ = server;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn logging(mut self) -> Self {
+        self.enter = Some(Context::enter);
+        self.with_feature(Box::new(Logging))
+    }
+
+    /// The resources to serve: the registry itself, not a copy, so that later changes reach the clients.
+    ///
+    /// ```
+    /// use tinymcp::protocol::Resource;
+    /// use tinymcp::{FnResource, ResourceRegistry, Server};
+    ///
+    /// let rules = FnResource::text(Resource::new("house://rules", "rules"), "Be kind.");
+    /// let server = Server::builder("house", "1.0.0").resources(ResourceRegistry::new().with(rules)?).build()?;
+    /// # let _ = server;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn resources(self, resources: ResourceRegistry) -> Self {
+        self.with_feature(Box::new(Resources(resources)))
+            .with_feature(Box::new(Watch))
+            .with_completions(false)
     }
 
     /// The revisions that are served. Default: all.
@@ -254,14 +334,15 @@ impl ServerBuilder {
         self
     }
 
-    /// How many tools a page of `tools/list` has; at least one. Default: 250.
+    /// How many things a page of a list has; at least one. Default: 250.
     #[must_use]
-    pub fn page_size(mut self, tools: usize) -> Self {
-        self.page_size = tools;
+    pub fn page_size(mut self, items: usize) -> Self {
+        self.page_size = items;
         self
     }
 
-    /// How long Modern clients may keep lists, and for whom. Default: not at all, for the one client.
+    /// How long Modern clients may keep lists, and for whom. Default: not at all, for the one client. A resource has its
+    /// own [`cache`](crate::FnResource::cache).
     #[must_use]
     pub fn cache(mut self, time: Duration, scope: CacheScope) -> Self {
         self.cache = (time, scope);
@@ -331,6 +412,22 @@ impl ServerBuilder {
         self
     }
 
+    /// Adds `feature` in place of one that answers the same methods.
+    fn with_feature(mut self, feature: Box<dyn Feature>) -> Self {
+        self.features.retain(|old| old.methods() != feature.methods());
+        self.features.push(feature);
+        self
+    }
+
+    /// Lets the features complete arguments.
+    fn with_completions(self, is_declared: bool) -> Self {
+        let mut features = self.features.iter();
+        if !is_declared && features.any(|feature| feature.methods().contains(&Method::CompletionComplete)) {
+            return self;
+        }
+        self.with_feature(Box::new(Completions { is_declared }))
+    }
+
     /// The server.
     ///
     /// # Errors
@@ -346,6 +443,8 @@ impl ServerBuilder {
             extensions: self.extensions,
             experimental: self.experimental,
             tools: self.tools,
+            prompts: self.prompts,
+            enter: self.enter,
             features: self.features,
             offered,
             limits: self.limits,
@@ -359,8 +458,10 @@ impl ServerBuilder {
             implicit: OnceLock::new(),
         };
         let changes = Arc::<Changes>::default();
+        let mut listeners = vec![config.tools.on_change(changes.teller(Method::ToolsListChanged))];
+        listeners.extend(config.features.iter().filter_map(|feature| feature.tell_changes(&changes)));
         Ok(Server(Arc::new(Inner {
-            _tools_listener: config.tools.on_change(changes.teller(Method::ToolsListChanged)),
+            _listeners: listeners,
             config,
             paces: Paces::default(),
             changes,
@@ -368,6 +469,13 @@ impl ServerBuilder {
             servings: AtomicUsize::new(0),
             cleanup: Mutex::new(self.cleanup),
         })))
+    }
+}
+
+impl Config {
+    /// Whether log messages are sent.
+    pub(super) fn logs(&self) -> bool {
+        self.enter.is_some()
     }
 }
 

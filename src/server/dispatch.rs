@@ -4,7 +4,7 @@ use super::Inner;
 use super::asked::Asked;
 use super::connection::Connection;
 use super::listen::told;
-use crate::context::LegacyClient;
+use crate::context::{LegacyClient, LogThreshold};
 use crate::era::{negotiate, unsupported_version};
 use crate::json::{Json, Object};
 use crate::jsonrpc::ErrorObject;
@@ -70,7 +70,6 @@ impl Inner {
                 result.next_cursor = next_cursor;
                 asked.write(out, result)
             }
-            Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => self.subscribe(asked, out),
             Method::ResourcesList | Method::ResourceTemplatesList | Method::PromptsList
                 if !asked.is_modern() && !self.config.refuses_unoffered_lists =>
             {
@@ -99,6 +98,7 @@ impl Inner {
             version: version.clone(),
             capabilities: members.take("capabilities").map(Json::of_frame),
             info: members.take("clientInfo").map(Json::of_frame),
+            log_threshold: LogThreshold::new(config.logs()),
             asked_urls: Mutex::default(),
         });
         let capabilities = self.capabilities(&version);

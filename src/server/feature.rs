@@ -4,10 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::asked::Asked;
+use super::changes::Changes;
+use super::listen::Filter;
+use crate::context::Context;
+use crate::json::{JsonError, Members};
 use crate::method::Method;
 use crate::peer::Served;
-use crate::protocol::{ProtocolVersion, ServerCapabilities};
-use crate::tool::Tool;
+use crate::protocol::{CompleteParams, Completion, ProtocolVersion, ServerCapabilities};
+use crate::resource::ResourceRegistry;
+use crate::tool::{ChangeListener, Tool, ToolError};
 
 /// A feature of a server: some methods and their answers. Behind a trait, so that a program links only the features
 /// that its server was built with.
@@ -23,6 +28,30 @@ pub(super) trait Feature: Send + Sync {
 
     /// Answers a request of one of its methods.
     fn serve(&self, asked: Asked<'_>, out: &mut Vec<u8>) -> Served;
+
+    /// Proposes values for an argument; `None` if `params` are about nothing of this feature.
+    fn complete(&self, _params: &CompleteParams, _cx: &Context) -> Option<Result<Completion, ToolError>> {
+        None
+    }
+
+    /// Marks the changes of its list in `changes`, for as long as what it returns lives.
+    fn tell_changes(&self, _changes: &Arc<Changes>) -> Option<ChangeListener> {
+        None
+    }
+
+    /// Takes what it can tell of out of the members of a filter of `subscriptions/listen`, beside the changes of its list.
+    ///
+    /// # Errors
+    /// What is wrong with a member, and with which.
+    fn filter(&self, _members: &mut Members<'_>, _filter: &mut Filter) -> Result<(), JsonError> {
+        Ok(())
+    }
+
+    /// The registry behind it, if it is that of the resources. Kept here alone, so that a server without them links
+    /// nothing of it.
+    fn resources(&self) -> Option<&ResourceRegistry> {
+        None
+    }
 
     /// Takes a call of `tool` over; `None` if it does not. May be called by the reading thread.
     fn take_call(&self, _asked: &mut Asked<'_>, _tool: &Arc<dyn Tool>, _out: &mut Vec<u8>) -> Option<Served> {

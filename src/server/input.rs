@@ -89,7 +89,7 @@ impl Asked<'_> {
 pub(super) fn examine(error: ToolError, cx: &Context, method: Method) -> ToolError {
     let is_modern = cx.protocol_version().is_modern();
     // Revision 2026-07-28 asks for what in 2025-11-25 is an error.
-    let error = if is_modern { error.as_question(cx) } else { error };
+    let error = error.put_to(cx);
     match error.ask_error() {
         // spec: 2026-07-28 basic/index#error-codes (-32021 with the capabilities)
         Some(AskError::Unsupported { error, .. }) if is_modern || method != Method::ToolsCall => {

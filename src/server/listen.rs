@@ -1,18 +1,23 @@
-//! The requests that ask for change notices: `subscriptions/listen`, and those of the Legacy era.
+//! `subscriptions/listen`: one request that stays open, and what it brings.
+//!
+//! spec: 2026-07-28 basic/patterns/subscriptions
 
 use std::sync::Arc;
+
+use serde_json::value::RawValue;
 
 use super::Inner;
 use super::asked::{Asked, bad_params};
 use super::changes::{text, write_meta};
+use super::feature::Feature;
 use crate::json::{FromJson, JsonError, Members};
 use crate::jsonrpc::{ErrorObject, write_json};
 use crate::method::Method;
 use crate::peer::{Call, Outlet, Served};
 use crate::protocol::ServerCapabilities;
 
-/// A longer URI is not watched.
-const MAX_URI_BYTES: usize = 8 * 1024;
+/// The parameter that holds the filter.
+const NOTIFICATIONS: &str = "notifications";
 
 /// The members of a filter that ask for the notices of a list.
 const LISTS: [(&str, Method); 3] = [
@@ -22,12 +27,14 @@ const LISTS: [(&str, Method); 3] = [
 ];
 
 /// The one that asks for the notices of single resources.
-const RESOURCES: &str = "resourceSubscriptions";
+pub(super) const RESOURCES: &str = "resourceSubscriptions";
 
 /// What a client wants to hear, and of that only what the server can tell.
-struct Filter {
+#[derive(Default)]
+pub(super) struct Filter {
     told: Vec<Method>,
-    uris: Vec<String>,
+    /// The resources that are watched; `None` if there can be none, or none were asked for.
+    pub(super) uris: Option<Vec<String>>,
 }
 
 impl Inner {
@@ -40,17 +47,19 @@ impl Inner {
     }
 
     fn open_subscription(&self, asked: &mut Asked<'_>) -> Result<(), ErrorObject> {
-        let filter = read_filter(asked, &told(&self.capabilities(&asked.version)))?;
+        let told = told(&self.capabilities(&asked.version));
+        let filter = read_filter(asked.members.take(NOTIFICATIONS), &told, &self.config.features);
+        let filter = filter.map_err(|e| bad_params(e, Some(NOTIFICATIONS)))?;
         let (outlet, call) = (asked.serving.outlet, asked.serving.call);
-        let honoured = filter.told.clone();
+        let (honoured, watches) = (filter.told.clone(), filter.uris.is_some());
         // spec: 2026-07-28 basic/patterns/subscriptions#acknowledgment (the first message of the subscription)
         let acknowledge = |uris: &[Arc<str>]| {
-            let params = acknowledgement(call, &honoured, uris);
+            let params = acknowledgement(call, &honoured, watches.then_some(uris));
             outlet.post(Some(call), Method::SubscriptionsAcknowledged.name(), text(&params))
         };
         let connection = asked.connection.number;
         self.changes
-            .listen(connection, (outlet, call), (filter.told, &filter.uris), &acknowledge)
+            .listen(connection, (outlet, call), (filter.told, &filter.uris.unwrap_or_default()), &acknowledge)
             .map_err(ErrorObject::internal)
     }
 
@@ -73,39 +82,26 @@ impl Inner {
             text(&json).into_iter().for_each(|result| outlet.answer(call, Ok(result), false));
         });
     }
-
-    /// `resources/subscribe` and `resources/unsubscribe`.
-    pub(super) fn subscribe(&self, mut asked: Asked<'_>, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
-        if !told(&self.capabilities(&asked.version)).contains(&Method::ResourcesUpdated) {
-            return Err(ErrorObject::method_not_found(asked.method.name()));
-        }
-        let uri: String = asked.param("uri")?;
-        let connection = asked.connection.number;
-        if asked.method == Method::ResourcesUnsubscribe {
-            self.changes.unsubscribe(connection, &uri);
-        } else {
-            check_length(&uri).map_err(|e| bad_params(e, Some("uri")))?;
-            self.changes.subscribe(connection, &uri).map_err(ErrorObject::internal)?;
-        }
-        out.extend_from_slice(b"{}");
-        Ok(())
-    }
 }
 
-/// The notices that a server with these capabilities has.
+/// The notices of lists that a server with these capabilities has.
 pub(super) fn told(capabilities: &ServerCapabilities) -> Vec<Method> {
-    let resources = capabilities.resources.as_ref();
     let all = [
         (capabilities.tools.as_ref().is_some_and(|tools| tools.list_changed()), Method::ToolsListChanged),
         (capabilities.prompts.as_ref().is_some_and(|p| p.list_changed()), Method::PromptsListChanged),
-        (resources.is_some_and(|resources| resources.list_changed()), Method::ResourcesListChanged),
-        (resources.is_some_and(|resources| resources.subscribe == Some(true)), Method::ResourcesUpdated),
+        (capabilities.resources.as_ref().is_some_and(|r| r.list_changed()), Method::ResourcesListChanged),
     ];
-    all.into_iter().filter(|(is_told, _)| *is_told).map(|(_, method)| method).collect()
+    let mut told = Vec::new();
+    for (is_told, method) in all {
+        if is_told {
+            told.push(method);
+        }
+    }
+    told
 }
 
 /// The parameters that say what is honoured.
-fn acknowledgement(call: &Call, told: &[Method], uris: &[Arc<str>]) -> Vec<u8> {
+fn acknowledgement(call: &Call, told: &[Method], uris: Option<&[Arc<str>]>) -> Vec<u8> {
     let mut out = vec![b'{'];
     write_meta(&mut out, &call.id);
     out.extend_from_slice(br#","notifications":{"#);
@@ -113,7 +109,7 @@ fn acknowledgement(call: &Call, told: &[Method], uris: &[Arc<str>]) -> Vec<u8> {
         write_json(&mut out, name);
         out.extend_from_slice(b":true,");
     }
-    if told.contains(&Method::ResourcesUpdated) {
+    if let Some(uris) = uris {
         write_json(&mut out, RESOURCES);
         out.extend_from_slice(b":[");
         for uri in uris {
@@ -136,25 +132,20 @@ fn close(out: &mut Vec<u8>, end: &[u8]) {
 
 /// What a client wants to hear of what can be `told`. Strict, unlike most reading: what is misread here would be waited for
 /// in vain.
-fn read_filter(asked: &mut Asked<'_>, told: &[Method]) -> Result<Filter, ErrorObject> {
-    let bad = |error: JsonError| bad_params(error, Some("notifications"));
-    let raw = asked.members.take("notifications").ok_or_else(|| bad(JsonError::new("missing")))?;
-    let mut members = Members::of(raw).map_err(bad)?;
-    let mut filter = Filter { told: Vec::new(), uris: Vec::new() };
+fn read_filter(
+    raw: Option<&RawValue>,
+    told: &[Method],
+    features: &[Box<dyn Feature>],
+) -> Result<Filter, JsonError> {
+    let mut members = raw.map_or_else(|| Err(JsonError::new("missing")), Members::of)?;
+    let mut filter = Filter::default();
     for (name, method) in LISTS {
-        if is_true(&mut members, name).map_err(bad)? && told.contains(&method) {
+        if is_true(&mut members, name)? && told.contains(&method) {
             filter.told.push(method);
         }
     }
-    if let Some(raw) = members.take(RESOURCES).filter(|raw| raw.get() != "null") {
-        let uris = Vec::<String>::from_json(raw).map_err(|e| bad(e.inside(RESOURCES)))?;
-        for (at, uri) in uris.iter().enumerate() {
-            check_length(uri).map_err(|e| bad(e.at(at).inside(RESOURCES)))?;
-        }
-        if told.contains(&Method::ResourcesUpdated) {
-            filter.told.push(Method::ResourcesUpdated);
-            filter.uris = uris;
-        }
+    for feature in features {
+        feature.filter(&mut members, &mut filter)?;
     }
     Ok(filter)
 }
@@ -163,12 +154,5 @@ fn is_true(members: &mut Members<'_>, name: &str) -> Result<bool, JsonError> {
     match members.take(name).filter(|raw| raw.get() != "null") {
         Some(raw) => bool::from_json(raw).map_err(|e| e.inside(name)),
         None => Ok(false),
-    }
-}
-
-fn check_length(uri: &str) -> Result<(), JsonError> {
-    match uri.len() > MAX_URI_BYTES {
-        true => Err(JsonError::new(format!("longer than {MAX_URI_BYTES} bytes"))),
-        false => Ok(()),
     }
 }

@@ -9,15 +9,20 @@
 mod asked;
 mod builder;
 mod changes;
+mod completions;
 mod connection;
 mod dispatch;
 mod feature;
 mod heard;
 mod input;
 mod listen;
+mod logging;
 mod pace;
+mod prompts;
+mod resources;
 mod tasks;
 mod tools;
+mod watch;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -36,6 +41,8 @@ pub use tasks::TaskOptions;
 use crate::error::{Error, Result};
 use crate::jsonrpc::Message;
 use crate::peer::{CloseReport, Peer, Setup, Writing};
+use crate::prompt::PromptRegistry;
+use crate::resource::ResourceRegistry;
 use crate::sync::{CancelToken, Deadline, Mutex, lock};
 use crate::tool::{ChangeListener, ToolRegistry};
 use crate::transport::{OpenOptions, Patience, Stdio, Transport, tapped};
@@ -65,8 +72,8 @@ pub(crate) struct Inner {
     config: Config,
     paces: Paces,
     changes: Arc<Changes>,
-    /// Marks changes of the tools, as long as the server lives.
-    _tools_listener: ChangeListener,
+    /// They mark changes of the lists, as long as the server lives.
+    _listeners: Vec<ChangeListener>,
     stop: CancelToken,
     /// Connections that are being served.
     servings: AtomicUsize,
@@ -170,6 +177,18 @@ impl Server {
     #[must_use]
     pub fn tools(&self) -> &ToolRegistry {
         &self.0.config.tools
+    }
+
+    /// The prompts that are served, if there are some. Changing them tells the clients.
+    #[must_use]
+    pub fn prompts(&self) -> Option<&PromptRegistry> {
+        self.0.config.prompts.as_ref()
+    }
+
+    /// The resources that are served, if there are some.
+    #[must_use]
+    pub fn resources(&self) -> Option<&ResourceRegistry> {
+        self.0.config.features.iter().find_map(|feature| feature.resources())
     }
 }
 

@@ -10,7 +10,7 @@ use super::{Arguments, FnTool, ObjectSchema, Parameter, Schema, SchemaScope, Too
 use crate::context::Context;
 use crate::json::{FromJson, Json, JsonError, Members, nested_object};
 
-/// One call of a tool that `tool!` declared.
+/// One call of a tool or prompt that a macro declared.
 #[derive(Debug)]
 pub struct Call<'a> {
     members: Members<'a>,
@@ -61,9 +61,9 @@ pub(crate) fn bad_arguments(problems: &[JsonError]) -> ToolError {
     ToolError::bad_arguments(problems.join("; "))
 }
 
-/// What may stand in the parameter list of `tool!`: arguments, and the context of the call.
+/// What may stand in the parameter list of `tool!` and `prompt!`: arguments, and the context of the call.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a tool's parameter",
+    message = "`{Self}` cannot be a parameter of a tool or prompt",
     label = "neither a `Parameter` nor `&Context`",
     note = "declare structs and enums inside `tinymcp::data! {{ … }}`; use owned types (`String`, not `&str`); the context of the call is `cx: &Context`"
 )]
@@ -93,7 +93,7 @@ impl<T: Parameter> Param<'_> for T {
     }
 }
 
-/// Name, description and parameters of a tool while `tool!` collects them.
+/// Name, description and parameters while `tool!` or `prompt!` collects them.
 #[derive(Debug)]
 pub struct Signature {
     name: &'static str,
@@ -103,7 +103,7 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// A tool without parameters so far.
+    /// One without parameters so far.
     #[must_use]
     pub fn new(name: &'static str, docs: &[&str]) -> Self {
         Self {
@@ -122,6 +122,11 @@ impl Signature {
     {
         let schema = self.scope.document(self.object.finish(&[]));
         FnTool::declared(self.name, self.description, schema.to_json(), run)
+    }
+
+    /// Name, description and parameters.
+    pub(crate) fn into_parts(self) -> (&'static str, String, ObjectSchema) {
+        (self.name, self.description, self.object)
     }
 }
 

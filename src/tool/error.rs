@@ -77,6 +77,11 @@ impl ToolError {
         Self::protocol(ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("unknown tool: {name}")))
     }
 
+    /// An error of the protocol that blames the parameters of the request.
+    pub(crate) fn invalid_params(problem: impl fmt::Display) -> Self {
+        Self::protocol(ErrorObject::invalid_params(problem))
+    }
+
     /// The protocol error, if it is one.
     #[must_use]
     pub fn protocol_error(&self) -> Option<&ErrorObject> {
@@ -124,7 +129,7 @@ impl ToolError {
 
     /// Puts the question to the client of `cx` that this error stands for, if it does. What is left is the reason why that
     /// cannot be done.
-    pub(crate) fn as_question(self, cx: &Context) -> Self {
+    pub(crate) fn put_to(self, cx: &Context) -> Self {
         match self.0 {
             Kind::Question(error, ask) => match ask(cx) {
                 Ok(()) => Self(Kind::Protocol(error)),
@@ -150,7 +155,19 @@ impl ToolError {
     pub(crate) fn into_error(self) -> ErrorObject {
         match self.0 {
             Kind::Protocol(error) | Kind::Question(error, _) => *error,
-            _ => ErrorObject::internal(self.to_string()),
+            Kind::Arguments(_) => ErrorObject::invalid_params(self),
+            _ => ErrorObject::internal(self),
+        }
+    }
+
+    /// The same error where the prompt is known: its arguments come from a user, so the client is to be told.
+    pub(crate) fn of_prompt(self, name: &str) -> Self {
+        match self.0 {
+            Kind::Arguments(problem) => {
+                // spec: 2026-07-28 server/prompts#error-handling
+                Self::invalid_params(format_args!("bad arguments for prompt {name}: {problem}"))
+            }
+            _ => self,
         }
     }
 

@@ -5,8 +5,9 @@
 
 use serde_json::value::RawValue;
 
-use super::{RegistryError, Tool};
+use super::Tool;
 use crate::json::{FromJson, Json, JsonError, Members, nested};
+use crate::registry::{self, RegistryError};
 
 /// Looks at a tool before it is registered.
 pub(crate) fn check(tool: &(impl Tool + ?Sized)) -> Result<(), RegistryError> {
@@ -36,18 +37,7 @@ pub(crate) fn check(tool: &(impl Tool + ?Sized)) -> Result<(), RegistryError> {
 
 // spec: 2025-11-25 server/tools#tool-names (SHOULD; so only what breaks clients is refused)
 fn check_name(name: &str) -> Result<(), RegistryError> {
-    let invalid =
-        |problem: String| Err(RegistryError::InvalidName { name: name.chars().take(128).collect(), problem });
-    if name.is_empty() {
-        return invalid("empty".into());
-    }
-    let length = name.chars().count();
-    if length > 128 {
-        return invalid(format!("{length} characters, at most 128 are allowed"));
-    }
-    if name.contains(char::is_control) {
-        return invalid("has control characters".into());
-    }
+    registry::check_name("tool name", name)?;
     if let Some(odd) = name.chars().find(|c| !c.is_ascii_alphanumeric() && !"_-.".contains(*c)) {
         log::warn!("tool name {name:?} has {odd:?}: clients expect letters, digits, `_`, `-` and `.` only");
     }

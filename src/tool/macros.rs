@@ -1,4 +1,4 @@
-//! `tool!`; its companion for types is in `data`.
+//! `tool!`, and what it shares with `prompt!`; the companion for types is in `data`.
 //!
 //! There is no proc-macro and no token muncher: every parameter, of whatever type, goes through the trait
 //! `Param`, so the type checker decides what `cx: &Context` means and what a schema looks like.
@@ -81,10 +81,21 @@
 /// ```
 #[macro_export]
 macro_rules! tool {
-    ($(#[$($meta:tt)*])* async fn $($rest:tt)*) => {
-        ::core::compile_error!("a tool is a plain function that may block: remove `async`")
+    ($($function:tt)*) => {
+        $crate::__function!(tool { $($function)* })
     };
-    (
+}
+
+/// What `tool!` and `prompt!` have in common: a function as a thing of the kind whose name comes first.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __function {
+    ($kind:ident { $(#[$($meta:tt)*])* async fn $($rest:tt)* }) => {
+        ::core::compile_error!(::core::concat!(
+            "a ", ::core::stringify!($kind), " is a plain function that may block: remove `async`"
+        ))
+    };
+    ($kind:ident {
         $(#[doc = $doc:expr])*
         fn $name:ident $(as $wire:literal)? (
             $(
@@ -92,7 +103,7 @@ macro_rules! tool {
                 $param:ident $(as $pwire:literal)? : $ty:ty $(= $default:expr)?
             ),* $(,)?
         ) $(-> $ret:ty)? $body:block
-    ) => {{
+    }) => {{
         #[allow(unused_mut)]
         let mut signature =
             $crate::__private::Signature::new($crate::__name!($name $(as $wire)?), &[$($doc),*]);
@@ -104,7 +115,7 @@ macro_rules! tool {
                 || $crate::__default!($($default)?),
             );
         )*
-        signature.tool(move |call| {
+        signature.$kind(move |call| {
             $(
                 let $param = <$ty as $crate::__private::Param<'_>>::read(
                     call,
@@ -119,7 +130,7 @@ macro_rules! tool {
             ::core::result::Result::Ok((|| -> $crate::__output!($($ret)?) { $body })())
         })
     }};
-    ($($other:tt)*) => {
+    ($kind:ident { $($other:tt)* }) => {
         ::core::compile_error!(
             "expected `/// description` lines and `fn name(parameter: Type, other: Type = default) -> Type { … }`; \
              no `pub`, generics, `mut` or attributes other than doc comments"

@@ -33,16 +33,18 @@ mod task_mode;
 #[cfg(feature = "schemars")]
 mod typed;
 
+pub use crate::registry::{ChangeListener, RegistryError};
 pub use arguments::Arguments;
 pub use error::ToolError;
 pub use function::FnTool;
 pub use output::{Structured, ToolOutput};
-pub use registry::{ChangeListener, RegistryError, ToolRegistry};
+pub use registry::ToolRegistry;
 pub use schema::{Parameter, Schema, SchemaScope};
 pub use task_mode::TaskMode;
 #[cfg(feature = "schemars")]
 pub use typed::Typed;
 
+pub(crate) use registry::caught;
 pub(crate) use schema::{ObjectSchema, doc_text};
 
 /// Something a model can call: a local function, or a tool of a remote server.

@@ -255,6 +255,12 @@ impl ObjectSchema {
         self.required.push(name.to_owned());
     }
 
+    /// The properties so far: name, schema, and whether it is required.
+    pub(crate) fn properties(&self) -> impl Iterator<Item = (&str, &Schema, bool)> {
+        let is_required = |name: &String| self.required.contains(name);
+        self.properties.iter().map(move |(name, schema)| (name.as_str(), schema, is_required(name)))
+    }
+
     /// The object's schema.
     #[must_use]
     pub fn finish(self, docs: &[&str]) -> Schema {

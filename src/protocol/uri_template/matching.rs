@@ -23,6 +23,20 @@ fn units(text: &str) -> Option<Vec<Unit>> {
     Some(units)
 }
 
+/// `uri` in normal form, in which what means the same is written the same; `None` if a `%` is not followed by two digits.
+pub(crate) fn normal_uri(uri: &str) -> Option<String> {
+    let mut normal = String::with_capacity(uri.len());
+    for unit in units(uri)? {
+        let byte = (unit & 0xff) as u8;
+        if unit & ENCODED == 0 {
+            normal.push(char::from(byte));
+        } else {
+            normal += &format!("%{byte:02X}");
+        }
+    }
+    Some(normal)
+}
+
 /// `c` when it was written as itself.
 fn is(unit: Unit, c: u8) -> bool {
     unit == Unit::from(c)

@@ -45,11 +45,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use matching::Plan;
+pub(crate) use matching::normal_uri;
 use parse::Part;
 
 /// The longest template, and the longest URI that matches one. Servers on the web commonly accept about as much
 /// (RFC 9110 section 4.1 asks for 8,000 bytes at least).
-const MAX_BYTES: usize = 8 * 1024;
+pub(crate) const MAX_BYTES: usize = 8 * 1024;
 
 /// The most variables of a template.
 const MAX_VARIABLES: usize = 64;

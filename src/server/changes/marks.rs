@@ -152,7 +152,9 @@ impl Marks {
     /// Takes out a subscription of `connection`, or, if not `listens`, what its handshake opened, with what is still to
     /// be told. After the last `None` the connection can have no more of either.
     pub(super) fn close(&mut self, connection: u64, listens: bool) -> Option<Turn> {
-        self.connections.retain(|open| *open != connection);
+        if let Some(at) = self.connections.iter().position(|open| *open == connection) {
+            self.connections.swap_remove(at);
+        }
         let is_meant = |l: &Listener| l.connection == connection && l.is_listen() == listens;
         while let Some(at) = self.listeners.iter().position(is_meant) {
             let mut listener = self.listeners.remove(at);
@@ -228,7 +230,10 @@ impl Marks {
         if let Some(listener) = self.legacy(connection) {
             if let Ok(at) = listener.find(uri) {
                 listener.watched.remove(at);
-                listener.due.retain(|notice| notice.subject.as_deref() != Some(uri));
+                let is_due = |notice: &Notice| notice.subject.as_deref() == Some(uri);
+                if let Some(at) = listener.due.iter().position(is_due) {
+                    listener.due.remove(at);
+                }
             }
         }
     }

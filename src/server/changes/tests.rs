@@ -8,9 +8,10 @@ use tinymcp::testing::ScriptedPeer;
 
 use super::*;
 use crate::peer::{Pending, Served};
-use crate::protocol::{PromptsCapability, ProtocolVersion, ResourcesCapability, ServerCapabilities};
+use crate::protocol::{PromptsCapability, ProtocolVersion, ServerCapabilities};
 use crate::server::asked::Asked as Question;
 use crate::server::feature::Feature;
+use crate::server::watch::Watch;
 
 #[cfg(feature = "_schema-tests")]
 #[path = "../../../tests/support/schema.rs"]
@@ -58,7 +59,7 @@ impl Outlet for Room {
 fn listen(marks: &mut Marks, connection: u64, room: &Arc<Room>, uris: &[&str]) -> (u64, Arc<Call>) {
     let call = Arc::new(Call::new(1.into()));
     let outlet: Arc<dyn Outlet> = Arc::<Room>::clone(room);
-    let told = vec![Method::ToolsListChanged, Method::ResourcesUpdated];
+    let told = vec![Method::ToolsListChanged];
     let mut listener = Listener::new(connection, Owner::Listen(Arc::clone(&call)), &outlet, told);
     uris.iter().for_each(|uri| listener.watch(uri));
     (marks.add(listener).expect("room"), call)
@@ -74,10 +75,11 @@ fn greet(
         version: version.clone(),
         capabilities: None,
         info: None,
+        log_threshold: crate::context::LogThreshold::new(false),
         asked_urls: crate::sync::Mutex::default(),
     });
     let outlet: Arc<dyn Outlet> = Arc::<Room>::clone(room);
-    let told = vec![Method::ToolsListChanged, Method::ResourcesUpdated];
+    let told = vec![Method::ToolsListChanged];
     marks.greet(Listener::new(connection, Owner::Legacy(Arc::clone(&client)), &outlet, told));
     client
 }
@@ -211,7 +213,7 @@ fn who_has_gone_is_forgotten() {
     assert!(marks.is_empty());
 }
 
-/// Prompts and resources, as far as they are declared.
+/// Prompts, as far as they are declared.
 struct Declared;
 
 impl Feature for Declared {
@@ -225,7 +227,6 @@ impl Feature for Declared {
 
     fn declare(&self, capabilities: &mut ServerCapabilities, _version: &ProtocolVersion) {
         capabilities.prompts = Some(PromptsCapability::new(true));
-        capabilities.resources = Some(ResourcesCapability::new(true).with_subscribe(true));
     }
 
     fn serve(&self, _asked: Question<'_>, _out: &mut Vec<u8>) -> Served {
@@ -236,7 +237,7 @@ impl Feature for Declared {
 const LONG: Duration = Duration::from_secs(20);
 
 fn server() -> Server {
-    Server::builder("declared", "1").feature(Declared).build().expect("a server")
+    Server::builder("declared", "1").feature(Declared).feature(Watch).build().expect("a server")
 }
 
 fn connect(server: &Server) -> ScriptedPeer {
@@ -416,6 +417,18 @@ fn what_is_watched_has_limits() {
         (json!({"uri": "x".repeat(8193)}), "params.uri: longer than 8192 bytes"),
     ] {
         client.request(1, "resources/subscribe", params);
+        let error = client.expect_error(crate::RequestId::from(1));
+        assert_eq!((error.code, error.message.as_str()), (-32602, message));
+    }
+    for (uris, message) in [
+        (json!("a"), "params.notifications.resourceSubscriptions: expected a list, found \"a\""),
+        (json!(["a", 1]), "params.notifications.resourceSubscriptions[1]: expected a string, found 1"),
+        (
+            json!(["a", "x".repeat(8193)]),
+            "params.notifications.resourceSubscriptions[1]: longer than 8192 bytes",
+        ),
+    ] {
+        client.request(1, "subscriptions/listen", modern(json!({"resourceSubscriptions": uris})));
         let error = client.expect_error(crate::RequestId::from(1));
         assert_eq!((error.code, error.message.as_str()), (-32602, message));
     }

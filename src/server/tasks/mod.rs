@@ -147,7 +147,8 @@ impl TaskFeature {
         };
         let cx = asked.task_context(&outlet, &call, asker)?;
         let arguments = asked.members.take("arguments").map(Json::of_frame);
-        let run = Run { id: id.clone(), tool: Arc::clone(tool), arguments, cx };
+        let enter = asked.server.config.enter;
+        let run = Run { id: id.clone(), tool: Arc::clone(tool), arguments, cx, enter };
         let tasks = Arc::downgrade(&self.tasks);
         let job = Box::new(move || {
             let outcome = run.outcome();

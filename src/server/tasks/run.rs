@@ -8,7 +8,7 @@ use crossbeam_channel::{after, bounded, select};
 
 use super::Tasks;
 use super::store::Outcome;
-use crate::context::{AskError, Asker, Context, not_answered};
+use crate::context::{AskError, Asker, Context, Entered, not_answered};
 use crate::era::Lower;
 use crate::json::{FromJson, Json, Object};
 use crate::jsonrpc::{ErrorCode, ErrorObject};
@@ -29,6 +29,8 @@ pub(super) struct Run {
     pub(super) tool: Arc<dyn Tool>,
     pub(super) arguments: Option<Json>,
     pub(super) cx: Context,
+    /// Has its thread work for it.
+    pub(super) enter: Option<fn(&Context) -> Entered>,
 }
 
 impl Run {
@@ -46,6 +48,7 @@ impl Run {
     }
 
     fn result(&self) -> Result<CallToolResult, ErrorObject> {
+        let _entered = self.enter.map(|enter| enter(&self.cx));
         let result = self.execute().or_else(|error| {
             let is_question = error.is_question();
             let error = examine(error, &self.cx, Method::ToolsCall);
