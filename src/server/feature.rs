@@ -7,7 +7,8 @@ use super::asked::Asked;
 use super::changes::Changes;
 use super::listen::Filter;
 use crate::context::Context;
-use crate::json::{JsonError, Members};
+use crate::json::Members;
+use crate::jsonrpc::ErrorObject;
 use crate::method::Method;
 use crate::peer::Served;
 use crate::protocol::{CompleteParams, Completion, ProtocolVersion, ServerCapabilities};
@@ -42,8 +43,13 @@ pub(super) trait Feature: Send + Sync {
     /// Takes what it can tell of out of the members of a filter of `subscriptions/listen`, beside the changes of its list.
     ///
     /// # Errors
-    /// What is wrong with a member, and with which.
-    fn filter(&self, _members: &mut Members<'_>, _filter: &mut Filter) -> Result<(), JsonError> {
+    /// What is wrong with a member, or with who asks for it.
+    fn filter(
+        &self,
+        _asked: &Asked<'_>,
+        _members: &mut Members<'_>,
+        _filter: &mut Filter,
+    ) -> Result<(), ErrorObject> {
         Ok(())
     }
 

@@ -101,7 +101,7 @@ fn tell(marks: &mut Marks) {
     let mut key = 0;
     while let Some(turn) = marks.next_turn(key) {
         key = turn.key;
-        let left = send(&turn);
+        let left = Changes::default().send(&turn);
         marks.put_back(key, &turn.notices[turn.notices.len() - left..]);
     }
 }

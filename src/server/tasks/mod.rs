@@ -13,7 +13,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 pub use options::TaskOptions;
@@ -21,8 +21,10 @@ use run::{Caller, Mailbox, Relay, Run};
 use store::{Moment, NewTask, Outcome, Owner, Store, Waiter, legacy_task};
 
 use super::asked::{Asked, bad_params};
+use super::changes::Changes;
 use super::connection::Nowhere;
 use super::feature::Feature;
+use super::listen::{Filter, TASKS, bad_filter};
 use crate::context::Asker;
 use crate::json::{FromJson, Json, JsonError, Members, Object};
 use crate::jsonrpc::{ErrorCode, ErrorObject, RequestId};
@@ -32,7 +34,7 @@ use crate::protocol::task::legacy::{CreateTaskResult, ListTasksResult, TaskMetad
 use crate::protocol::task::{TASKS_EXTENSION, Task, TaskStatus, extension_required};
 use crate::protocol::{ProtocolVersion, ServerCapabilities};
 use crate::sync::{Mutex, Refused, ThreadPool, lock};
-use crate::tool::{TaskMode, Tool};
+use crate::tool::{ChangeListener, TaskMode, Tool};
 
 /// Owner: the server. Threads: `mcp-task`, up to [`TaskOptions::max_running`]. End: the server's, which cancels what runs.
 pub(super) struct TaskFeature {
@@ -45,6 +47,8 @@ pub(super) struct Tasks {
     options: TaskOptions,
     /// Held for a look-up or a change; see [`store::After`].
     store: Mutex<Store>,
+    /// Tells of changes, once the server is built.
+    changes: OnceLock<Arc<Changes>>,
 }
 
 impl Tasks {
@@ -70,6 +74,9 @@ impl Tasks {
             }
         }
         drop(after.jobs);
+        if let Some(changes) = self.changes.get() {
+            after.changed.iter().for_each(|id| changes.tell(Method::TasksChanged, Some(id)));
+        }
         result
     }
 }
@@ -87,7 +94,7 @@ impl TaskFeature {
     pub(super) fn new(options: TaskOptions) -> Self {
         let pool = ThreadPool::new("mcp-task", options.max_running, options.max_tasks.max(1));
         let store = Mutex::new(Store::new(options.clone()));
-        Self { tasks: Arc::new(Tasks { options, store }), pool }
+        Self { tasks: Arc::new(Tasks { options, store, changes: OnceLock::new() }), pool }
     }
 
     /// How long the task is to live that a call becomes; `None` if it becomes none.
@@ -310,6 +317,34 @@ impl Feature for TaskFeature {
             }
             asked.write_lowered(out, &CreateTaskResult::new(&task))
         })))
+    }
+
+    fn tell_changes(&self, changes: &Arc<Changes>) -> Option<ChangeListener> {
+        let tasks = Arc::downgrade(&self.tasks);
+        changes.describe_tasks(move |id| {
+            let tasks = tasks.upgrade()?;
+            let (task, outcome) = tasks.with(|store, now| store.get(Owner::Bearer, id, now)).ok()?;
+            Json::new(&detailed(task, outcome.as_deref())).ok()
+        });
+        self.tasks.changes.get_or_init(|| Arc::clone(changes));
+        None
+    }
+
+    /// Tasks that the server does not know are left out of what it agrees to.
+    fn filter(
+        &self,
+        asked: &Asked<'_>,
+        members: &mut Members<'_>,
+        filter: &mut Filter,
+    ) -> Result<(), ErrorObject> {
+        let Some(raw) = members.take(TASKS).filter(|raw| raw.get() != "null") else { return Ok(()) };
+        // spec: seps/2663-tasks-extension#task-status-notifications (-32021 without the declaration)
+        if !asked.declares(TASKS_EXTENSION) {
+            return Err(extension_required());
+        }
+        let ids = Vec::<String>::from_json(raw).map_err(|e| bad_filter(e.inside(TASKS)))?;
+        filter.tasks = Some(self.tasks.with(|store, now| store.known(Owner::Bearer, ids, now)));
+        Ok(())
     }
 
     fn connection_ended(&self, connection: u64) {

@@ -193,6 +193,15 @@ impl Store {
         Ok((entry.task.clone(), entry.outcome.clone()))
     }
 
+    /// Those of `ids` that are tasks of `owner`, each once.
+    pub(super) fn known(&mut self, owner: Owner, mut ids: Vec<String>, now: Moment) -> Vec<Arc<str>> {
+        self.sweep(now.instant);
+        ids.retain(|id| self.tasks.get(id).is_some_and(|entry| entry.owner == owner));
+        ids.sort_unstable();
+        ids.dedup();
+        ids.into_iter().map(Arc::from).collect()
+    }
+
     /// What the task came to, or `None`: then `waiter` is answered when it is known.
     ///
     /// # Errors
@@ -241,7 +250,7 @@ impl Store {
         now: Moment,
     ) -> Option<Vec<String>> {
         let entry = self.tasks.get_mut(id).filter(|entry| entry.outcome.is_none())?;
-        let mut requests = entry.task.input_requests.take().unwrap_or_default();
+        let mut requests = entry.task.input_requests.clone().unwrap_or_default();
         let mut keys = Vec::with_capacity(questions.len());
         for (place, (key, question)) in questions.into_iter().enumerate() {
             // spec: seps/2663-tasks-extension#task-update-requests (a key is unique over the life of its task)
@@ -274,7 +283,7 @@ impl Store {
     ) -> Result<(), ErrorObject> {
         let entry = self.find(owner, id, now)?;
         let keys: Vec<String> = entry.open.keys().cloned().collect();
-        let mut requests = entry.task.input_requests.take().unwrap_or_default();
+        let mut requests = entry.task.input_requests.clone().unwrap_or_default();
         for key in keys {
             let Some(answer) = responses.take(&key) else { continue };
             if let Some(reply) = entry.open.remove(&key) {
@@ -292,7 +301,7 @@ impl Store {
     /// Asks no longer under these keys.
     pub(super) fn withdraw(&mut self, id: &str, keys: &[String], now: Moment) {
         let Some(entry) = self.tasks.get_mut(id).filter(|entry| entry.outcome.is_none()) else { return };
-        let mut requests = entry.task.input_requests.take().unwrap_or_default();
+        let mut requests = entry.task.input_requests.clone().unwrap_or_default();
         for key in keys {
             entry.open.remove(key);
             requests.remove(key);

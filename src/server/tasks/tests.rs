@@ -262,8 +262,11 @@ fn requests_for_results_are_answered_when_those_are_known() {
     }
     let heard = Arc::new(Heard(Mutex::default()));
     let outlet: Arc<dyn Outlet> = Arc::<Heard>::clone(&heard);
-    let tasks =
-        Tasks { options: TaskOptions::default(), store: Mutex::new(Store::new(TaskOptions::default())) };
+    let tasks = Tasks {
+        options: TaskOptions::default(),
+        store: Mutex::new(Store::new(TaskOptions::default())),
+        changes: OnceLock::new(),
+    };
     let one = Owner::Connection(1);
     let wait = |id: &str, request: i64| {
         let waiter = Waiter { outlet: Arc::downgrade(&outlet), call: Arc::new(Call::new(request.into())) };
