@@ -87,6 +87,16 @@ pub enum Error {
     /// Too much is under way already. Nothing was sent.
     #[error("busy: {0}")]
     Busy(String),
+
+    /// The server cannot finish the call without an answer that this client did not give: its handler refused or
+    /// failed, or what it gave was not what was asked for. A user who declines is no error but an answer.
+    #[error("the server asked for {key}, and there is no answer: {error}")]
+    NotAnswered {
+        /// The question's key.
+        key: String,
+        /// What the handler said. A Legacy server would have got it as the answer.
+        error: ErrorObject,
+    },
 }
 
 impl Error {
@@ -149,6 +159,7 @@ impl Error {
             Self::Unsupported(problem) => Self::Unsupported(problem.clone()),
             Self::InvalidUse(problem) => Self::InvalidUse(problem.clone()),
             Self::Busy(problem) => Self::Busy(problem.clone()),
+            Self::NotAnswered { key, error } => Self::NotAnswered { key: key.clone(), error: error.clone() },
         }
     }
 }

@@ -15,9 +15,30 @@
 //! structured results, they become text. An `initialize` that asks for 2026-07-28, or for a revision nobody knows, is
 //! answered with the newest Legacy revision offered.
 //!
+//! What has changed is told to both by the same calls ([`Server::resource_updated`](crate::Server::resource_updated) and its
+//! like; registries say so by themselves): to a connection with a handshake every change of a list and those of the resources
+//! it subscribed to, to a `subscriptions/listen` what its filter names. A burst of changes is few notices, and the last
+//! change is always told.
+//!
 //! A client asks `server/discover` first and takes everything but a Modern answer, silence included, as a sign of an older
 //! server, which it then greets with `initialize`; a server that dies of the question is started again. A client that
 //! knows its server saves the question: `Client::builder().versions([ProtocolVersion::V2025_11_25])`.
+//!
+//! # What servers ask
+//!
+//! A server may need something of its client before it can go on: the user's answer to a form or visit to a URL, a word of the
+//! language model, the root folders. A Legacy server sends a request and waits; a Modern one ends the call with questions, and the
+//! client makes it again with the answers. Both sides are written once: a tool asks by
+//! [`Context::elicit`](crate::Context::elicit) and its like, a client answers by
+//! [`on_elicit`](crate::client::ClientBuilder::on_elicit) and its like, or by a [`ClientHandler`](crate::client::ClientHandler).
+//! What has a handler is declared, and nothing else is asked.
+//!
+//! | | Legacy | Modern |
+//! |---|---|---|
+//! | the handler runs on | a thread of the client's pool, several at once | the thread that waits for the call, one after another |
+//! | its cancel token fires when | the server withdraws the question | the call is given up |
+//! | the user's time | counts for the total of open calls, not for their timeout; the server has its own patience | counts for the call's total, not for its timeout |
+//! | a handler's error goes to | the server | the caller |
 //!
 //! # Threads
 //!
@@ -28,7 +49,7 @@
 //! |---|---|---|---|---|
 //! | `mcp-reader` | every connection | 1 | reads; on a server it also answers what needs nobody's code, and, while traffic is dense, runs tools known to take less than 20 µs | with the input; one that is stuck in a read is left to itself and reported |
 //! | `mcp-standby` | a server's connection | 0 or 1 | takes over reading when a call that the reader runs turns out long, after 0.5 to 1 ms | with the connection |
-//! | `mcp-worker` | every connection | on demand, up to 64 on a server and 16 on a client | runs tools and prompts, and what reads or lists resources | after 10 s without work; at the close, when its handler returns; one that does not is left to itself and reported |
+//! | `mcp-worker` | every connection | on demand, up to 64 on a server and 16 on a client | runs tools and prompts, and what reads or lists resources; on a client, handlers for what a Legacy server asks | after 10 s without work; at the close, when its handler returns; one that does not is left to itself and reported |
 //! | `mcp-writer` | every connection | 0 or 1, from the first frame that cannot be written at once | writes what nobody else may wait for | with the connection |
 //! | `mcp-stderr` | a client's child process | 1, if stderr is captured | reads the child's stderr | with the pipe; never waited for |
 //! | `mcp-lines` | a client's child process | 1, if there is a callback for lines of stderr | runs the callback, in order | after the last line; never waited for |
@@ -50,6 +71,9 @@
 //! | threads that run tools, server | 64 a connection | [`max_threads`](crate::server::ServerBuilder::max_threads) | calls wait for a thread, up to the open requests |
 //! | open calls, client | 4,096 | [`max_open_calls`](crate::client::ClientBuilder::max_open_calls) | [`Error::Busy`](crate::Error::Busy) |
 //! | requests of the server that are open, client | 256 | | error -32603, "server busy" |
+//! | threads that answer them, client | 16 a connection | | requests wait for a thread, up to the open ones |
+//! | rounds in which a call asks for input, client | 10 | [`max_input_rounds`](crate::client::ClientBuilder::max_input_rounds) | [`Error::Protocol`](crate::Error::Protocol); for URLs that a call requires, the server's error |
+//! | URLs a user was sent to, until the server says they are done with, client | 256 | | the oldest is forgotten |
 //! | bytes for a peer that does not read, server | 16 MiB | [`max_unsent_bytes`](crate::server::ServerBuilder::max_unsent_bytes) | answers wait, and reading stops; progress is dropped |
 //! | bytes for a peer that does not read, client | 64 MiB | [`max_unsent_bytes`](crate::client::ClientBuilder::max_unsent_bytes) | [`Error::Busy`](crate::Error::Busy) |
 //! | frames in each direction of a memory pair | 256 | | writing waits |
@@ -92,13 +116,15 @@
 //! | no such resource | the same, code -32002 in the Legacy era; the address is in the error's data | as the host decides |
 //! | a resource's function returned an error, or panicked | [`Error::Peer`](crate::Error::Peer), code -32603 | as the host decides |
 //! | a tool returned [`ToolError::protocol`](crate::ToolError::protocol) | [`Error::Peer`](crate::Error::Peer) with its code and data | as the host decides |
+//! | the server asked for what this client cannot do | [`Error::Unsupported`](crate::Error::Unsupported); nobody was asked | as the host decides |
+//! | a handler for what the server asked failed, or its answer was not valid | [`Error::NotAnswered`](crate::Error::NotAnswered); a Legacy server gets the error, and says itself what comes of it | as the host decides |
 //! | bad arguments for a prompt, or no such prompt | [`Error::Peer`](crate::Error::Peer), code -32602; the text names every argument | no: users choose prompts |
 //! | a prompt or a completer returned an error, or panicked | [`Error::Peer`](crate::Error::Peer), code -32603 | no |
 //! | no answer in time | [`Error::Timeout`](crate::Error::Timeout); the server is told to stop | as the host decides |
 //! | [`reconnect`](crate::ClientHandle::reconnect) during a call | as when the server ends | as the host decides |
 //! | the server ended during a call | [`Error::OutcomeUnknown`](crate::Error::OutcomeUnknown), or [`Error::Closed`](crate::Error::Closed) if repeating the request is harmless; with exit status and the end of stderr | as the host decides |
 //!
-//! A panic in a tool, in a callback for notifications or lines of stderr, or in a cleanup hook is caught; its text goes to
+//! A panic in a tool, in a handler of a client, in a callback for notifications or lines of stderr, or in a cleanup hook is caught; its text goes to
 //! the log alone (and to stderr, where Rust's panic hook writes it). One in a progress callback unwinds through the call that
 //! waits. One in a [`Tap`](crate::transport::Tap) is caught and costs it that frame. A program built with `panic = "abort"` cannot catch anything: a panic in one tool
 //! ends the server and every call with it. For small binaries use `opt-level = "s"` and LTO, and keep unwinding.
@@ -134,7 +160,8 @@
 //! [`logging`](crate::server::ServerBuilder::logging), or nothing is sent. A Legacy client gets what is at least as severe as
 //! it has set for its connection by `logging/setLevel`, and before that what is at least `info`: the specification
 //! leaves that to the server. A Modern one gets what its request asks for, and nothing otherwise. Messages are dropped
-//! rather than waited with, and end with the answer. They must not hold secrets.
+//! rather than waited with, and end with the answer. What belongs to no request goes to Legacy clients alone, by
+//! [`ServerHandle::log`](crate::ServerHandle::log). Messages must not hold secrets.
 //!
 //! # Starting servers
 //!

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use support::alone::{alone, descriptors, is_alive, mcp_threads, stat_field};
 use support::peers::{self, LONG, brief, ends, eventually, odd, odd_in_shell};
 use tinymcp::client::CallOptions;
+use tinymcp::testing::ScriptedPeer;
 use tinymcp::transport::{ChildProcess, EndStep, Environment, Patience, Stderr, Stream, memory_pair};
 use tinymcp::{Client, CloseReport, Server};
 
@@ -348,4 +349,30 @@ fn a_stop_ends_every_connection_promptly_though_nothing_is_read() {
     assert!(start.elapsed() < Duration::from_millis(250), "{:?}", start.elapsed());
     assert_eq!(detached, 1);
     drop(ends); // which ends the one that was stuck
+}
+
+#[test]
+fn the_thread_that_tells_of_changes_ends_with_the_last_who_listens() {
+    let _alone = alone();
+    let server = Server::builder("s", "1").build().expect("a server");
+    let mut client = ScriptedPeer::for_server(&server).with_deadline(LONG);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}
+    });
+    let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta});
+    client.request(1, "subscriptions/listen", params);
+    client.expect_notification("notifications/subscriptions/acknowledged");
+    let runs = || mcp_threads().iter().any(|name| name.trim_end() == "mcp-changes");
+    assert!(!runs(), "nothing has changed yet");
+    server.tools_changed();
+    client.expect_notification("notifications/tools/list_changed");
+    assert!(runs());
+    client.close();
+    let start = Instant::now();
+    client.expect_notification("notifications/cancelled");
+    client.expect_result(1);
+    client.expect_end();
+    eventually("the thread has ended", || !runs());
+    // And not by growing tired of waiting.
+    assert!(start.elapsed() < Duration::from_secs(8));
 }

@@ -10,6 +10,13 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ("threads that run tools, server", "server/builder.rs", &["threads: "]),
     ("open calls, client", "client/builder.rs", &["pending: "]),
     ("requests of the server that are open, client", "client/builder.rs", &["in_flight: "]),
+    ("threads that answer them, client", "client/builder.rs", &["threads: "]),
+    ("rounds in which a call asks for input, client", "client/builder.rs", &["max_input_rounds: "]),
+    (
+        "URLs a user was sent to, until the server says they are done with, client",
+        "client/urls.rs",
+        &["REMEMBERED: usize = "],
+    ),
     ("bytes for a peer that does not read, server", "server/builder.rs", &["unsent_bytes: "]),
     ("bytes for a peer that does not read, client", "client/builder.rs", &["unsent_bytes: "]),
     ("frames in each direction of a memory pair", "transport/memory.rs", &["FRAMES: usize = "]),

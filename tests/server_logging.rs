@@ -282,6 +282,33 @@ fn a_client_that_does_not_read_holds_up_nobody() {
     }
 }
 
+#[test]
+fn what_belongs_to_no_request_goes_to_clients_with_a_handshake() {
+    let (server, silent) = (logging(), builder().build().expect("a server"));
+    for version in ProtocolVersion::ALL {
+        let mut careful = Dialog::open(&server, &version);
+        let mut dialog = Dialog::open(&server, &version);
+        let mut unheard = Dialog::open(&silent, &version);
+        set_level(&mut careful, "error");
+        // The answer comes after what the client said before.
+        for dialog in [&mut careful, &mut dialog, &mut unheard] {
+            call(dialog, "every_level", None);
+        }
+        for handle in [server.handle(), silent.handle()] {
+            handle.log(LogLevel::Warning, "disk", "nearly full");
+            handle.log(LogLevel::Debug, None, json!({"free": 7}));
+            handle.log(LogLevel::Error, None, "full");
+        }
+        let expected: &[&str] = &["warning disk: nearly full", "error null: full"];
+        let expected = if version.is_modern() { &[] } else { expected };
+        // They are written before the answer to what is asked after them.
+        let after = |dialog: &mut Dialog| said(&call(dialog, "boom", None));
+        assert_eq!(after(&mut dialog), expected, "{version}");
+        assert_eq!(after(&mut careful), expected[expected.len().min(1)..], "{version}");
+        assert_eq!(after(&mut unheard), [""; 0], "{version}");
+    }
+}
+
 const RECORDS: [&str; 6] = [
     "error part: lost 1",
     "warning server_logging: careful",

@@ -1,4 +1,4 @@
-//! One call: its options, its handle, its one outcome.
+//! One request: its options, its one outcome.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,18 +7,17 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+use super::input::{Round, Rounds};
 use super::session::{Session, Settled};
-use crate::era::read_call_result;
 use crate::error::{Error, Phase, Result};
-use crate::json::{FromJson, Json, Object};
+use crate::json::{FromJson, Json, Members, Object};
 use crate::jsonrpc::write_json;
 use crate::method::Method;
 use crate::peer::{NoResult, NotStarted, Patient, Waited, Waiting, wait};
+use crate::protocol::input::RequestState;
 use crate::protocol::lifecycle::ResultType;
 use crate::protocol::notice::{CancelledParams, ProgressParams};
-use crate::protocol::tool::CallToolResult;
-use crate::protocol::version::ProtocolVersion;
-use crate::sync::CancelToken;
+use crate::sync::{CancelToken, Deadline};
 
 type OnProgress = Arc<dyn Fn(&ProgressParams) + Send + Sync>;
 
@@ -42,6 +41,7 @@ pub struct CallOptions {
     cancel: Option<CancelToken>,
     on_progress: Option<OnProgress>,
     meta: Object,
+    input: Option<Arc<Round>>,
 }
 
 impl CallOptions {
@@ -73,8 +73,29 @@ impl CallOptions {
         self
     }
 
+    /// Goes on with a call that ended in [`Outcome::InputRequired`]: `answers` are by the keys of its questions, each
+    /// the result that such a question asks for, and `state` is what the server wants back, unchanged. They belong to
+    /// that call, made with the same name and arguments, and to no other. From 2026-07-28 on.
+    #[must_use]
+    pub fn with_input(mut self, answers: Object, state: Option<RequestState>) -> Self {
+        self.input = Some(Arc::new(Round { answers, state }));
+        self
+    }
+
+    pub(super) fn cancel(&self) -> Option<&CancelToken> {
+        self.cancel.as_ref()
+    }
+
+    pub(super) fn total(&self, session: &Session) -> Option<Duration> {
+        self.total.unwrap_or(session.config.timeouts.call_total)
+    }
+
+    pub(super) fn timeout(&self, session: &Session) -> Option<Duration> {
+        self.timeout.unwrap_or(session.config.timeouts.call)
+    }
+
     /// Whoever gave the call up before it was sent does not want it to be.
-    fn check_cancelled(&self) -> Result<()> {
+    pub(super) fn check_cancelled(&self) -> Result<()> {
         match self.cancel.as_ref().filter(|token| token.is_cancelled()) {
             Some(token) => Err(Error::Cancelled(token.reason().unwrap_or("cancelled").to_owned())),
             None => Ok(()),
@@ -105,83 +126,69 @@ impl fmt::Debug for CallOptions {
     }
 }
 
-/// An open call. Dropping it without [`wait`](Self::wait) gives the call up and tells the server so.
-#[must_use = "dropping the handle gives the call up"]
-pub struct CallHandle {
-    open: Option<Open>,
-}
-
-impl CallHandle {
-    /// Waits for the result.
-    ///
-    /// # Errors
-    /// As [`ClientHandle::call_tool`](super::ClientHandle::call_tool).
-    pub fn wait(mut self) -> Result<CallToolResult> {
-        match self.open.take() {
-            Some(open) => {
-                let settled = Arc::clone(&open.settled);
-                tool_result(&open.wait()?, &settled.identity.version)
-            }
-            None => Err(Error::InvalidUse("the call has been waited for".into())),
-        }
-    }
-
-    /// Gives the call up and tells the server why.
-    pub fn cancel(mut self, reason: &str) {
-        if let Some(open) = self.open.take() {
-            open.give_up(reason);
-        }
-    }
-
-    /// The id of the request.
-    #[must_use]
-    pub fn request_id(&self) -> Option<crate::RequestId> {
-        self.open.as_ref().map(|open| open.waiting.id.into())
-    }
-}
-
-impl Drop for CallHandle {
-    fn drop(&mut self) {
-        if let Some(open) = self.open.take() {
-            open.give_up("abandoned");
-        }
-    }
-}
-
-impl fmt::Debug for CallHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallHandle").field("id", &self.request_id()).finish_non_exhaustive()
-    }
-}
-
 /// A request that has been sent.
-struct Open {
-    session: Arc<Session>,
+pub(super) struct Open {
+    pub(super) session: Arc<Session>,
     /// Of the connection on which it was sent: there may be another by the time the answer comes.
-    settled: Arc<Settled>,
-    method: Cow<'static, str>,
-    waiting: Waiting,
+    pub(super) settled: Arc<Settled>,
+    pub(super) method: Cow<'static, str>,
+    pub(super) waiting: Waiting,
     start: Instant,
-    options: CallOptions,
+    /// When the first round of the call was sent, if this is a later one.
+    began: Option<Instant>,
+    pub(super) options: CallOptions,
 }
 
 impl Open {
-    fn start(
+    pub(super) fn start(
         session: &Arc<Session>,
         settled: Arc<Settled>,
         method: impl Into<Cow<'static, str>>,
-        write_members: impl FnOnce(&mut Vec<u8>),
+        write_members: &dyn Fn(&mut Vec<u8>),
         options: &CallOptions,
     ) -> Result<Self> {
         options.check_cancelled()?;
+        let input = options.input.as_deref();
+        if input.is_some() && !settled.is_modern() {
+            let version = &settled.identity.version;
+            return Err(Error::Unsupported(format!("revision {version} has no answers in a call")));
+        }
+        Self::send(session, settled, method.into(), write_members, options, input)
+    }
+
+    /// The next round: the same request with the server's state and the answers, under an id of its own.
+    ///
+    /// spec: 2026-07-28 basic/patterns/mrtr#client-requirements-basic-workflow
+    pub(super) fn again(&self, write_members: &dyn Fn(&mut Vec<u8>), round: Option<&Round>) -> Result<Self> {
+        self.options.check_cancelled()?;
+        let (session, settled) = (&self.session, Arc::clone(&self.settled));
+        let next = Self::send(session, settled, self.method.clone(), write_members, &self.options, round)?;
+        Ok(Self { began: Some(self.began()), ..next })
+    }
+
+    /// When the first round of the call was sent.
+    pub(super) fn began(&self) -> Instant {
+        self.began.unwrap_or(self.start)
+    }
+
+    fn send(
+        session: &Arc<Session>,
+        settled: Arc<Settled>,
+        method: Cow<'static, str>,
+        write_members: &dyn Fn(&mut Vec<u8>),
+        options: &CallOptions,
+        round: Option<&Round>,
+    ) -> Result<Self> {
         let start = Instant::now();
         let wants_progress = options.on_progress.is_some()
             || options.resets.unwrap_or(session.config.timeouts.reset_on_progress);
-        let method = method.into();
         let sent = settled.peer.request(&method, wants_progress, |out, id| {
             out.push(b'{');
             let before = out.len();
             write_members(out);
+            if let Some(round) = round {
+                round.write(out);
+            }
             if out.len() > before {
                 out.push(b',');
             }
@@ -196,16 +203,13 @@ impl Open {
                 session.closed(Phase::Call(method.to_string()), Some(&settled.peer), start.elapsed())
             }
         })?;
-        Ok(Self { session: Arc::clone(session), settled, method, waiting, start, options: options.clone() })
+        let (session, options) = (Arc::clone(session), options.clone());
+        Ok(Self { session, settled, method, waiting, start, began: None, options })
     }
 
-    fn wait(self) -> Result<Json> {
+    /// Waits for the answer to this round.
+    pub(super) fn wait(&self) -> Result<Json> {
         let defaults = &self.session.config.timeouts;
-        let patient = Patient {
-            each: self.options.timeout.unwrap_or(defaults.call),
-            total: self.options.total.unwrap_or(defaults.call_total),
-            resets: self.options.resets.unwrap_or(defaults.reset_on_progress),
-        };
         let mut last = f64::NEG_INFINITY;
         let mut report = |params: &Json| match ProgressParams::from_json(params.as_raw()) {
             // spec: 2026-07-28 basic/patterns/progress (the value MUST increase)
@@ -218,11 +222,27 @@ impl Open {
             Ok(progress) => log::debug!("ignored progress {}: it was {last} before", progress.progress),
             Err(e) => log::debug!("ignored progress: {e}"),
         };
-        let on_progress = self.options.on_progress.is_some().then_some(&mut report as &mut dyn FnMut(&Json));
         let peer = &self.settled.peer;
         let look = || peer.look_after();
         let cancel = self.options.cancel.as_ref();
-        let waited = wait(&self.waiting, self.start, patient, cancel, on_progress, &look);
+        let mut since = self.start;
+        let waited = loop {
+            let on_progress =
+                self.options.on_progress.is_some().then_some(&mut report as &mut dyn FnMut(&Json));
+            let spent = since.duration_since(self.began());
+            let patient = Patient {
+                each: self.options.timeout(&self.session),
+                total: self.options.total(&self.session).map(|total| total.saturating_sub(spent)),
+                resets: self.options.resets.unwrap_or(defaults.reset_on_progress),
+            };
+            match wait(&self.waiting, since, patient, cancel, on_progress, &look) {
+                Waited::TimedOut(_) => match self.held_up().filter(|until| *until > since) {
+                    Some(until) if !self.total().has_passed() => since = until,
+                    _ => break Waited::TimedOut(self.start.elapsed()),
+                },
+                waited => break waited,
+            }
+        };
         if matches!(waited, Waited::Answer(_)) {
             peer.give_back(&self.waiting);
         }
@@ -248,6 +268,16 @@ impl Open {
         }
     }
 
+    /// When a Legacy server last waited for an answer of this client, before it could go on with this or another call.
+    fn held_up(&self) -> Option<Instant> {
+        if self.settled.is_modern() { None } else { self.session.answers.held_up.until() }
+    }
+
+    /// When the call is given up in all.
+    pub(super) fn total(&self) -> Deadline {
+        Deadline::of(self.began(), self.options.total(&self.session))
+    }
+
     fn has_ended_soon(&self) -> bool {
         self.settled.peer.has_ended_within(Duration::from_millis(50))
     }
@@ -260,8 +290,14 @@ impl Open {
         if is_idempotent { Error::Closed(failure) } else { Error::OutcomeUnknown(failure) }
     }
 
+    /// The call took too long in all.
+    pub(super) fn overdue(&self) -> Error {
+        let phase = Phase::Call(self.method.to_string());
+        Error::Timeout(self.session.failure(phase, Some(&self.settled.peer), self.began().elapsed()))
+    }
+
     /// Stops waiting and tells the server, without waiting for it to read that.
-    fn give_up(self, reason: &str) {
+    pub(super) fn give_up(&self, reason: &str) {
         let peer = &self.settled.peer;
         // spec: 2026-07-28 basic/patterns/cancellation#behavior-requirements (only of what is believed to be in progress)
         if !peer.forget(self.waiting.id) {
@@ -275,33 +311,6 @@ impl Open {
             log::debug!("the cancellation of {} was not sent: {e:?}", self.waiting.id);
         }
     }
-}
-
-/// `arguments` as the text of a JSON object.
-pub(super) fn arguments(arguments: impl Serialize) -> Result<Json> {
-    let json = Json::new(&arguments).map_err(|e| Error::InvalidUse(format!("arguments are no JSON: {e}")))?;
-    match json.as_str().as_bytes().first() {
-        Some(b'{') => Ok(json),
-        _ if json.as_str() == "null" => Ok(Json::empty_object()),
-        _ => Err(Error::InvalidUse(format!("arguments must be a JSON object, not {:.40}", json.as_str()))),
-    }
-}
-
-/// Sends a tool call.
-pub(super) fn start(
-    session: &Arc<Session>,
-    name: &str,
-    arguments: &Json,
-    options: &CallOptions,
-) -> Result<CallHandle> {
-    let write = |out: &mut Vec<u8>| {
-        out.extend_from_slice(b"\"name\":");
-        write_json(out, name);
-        out.extend_from_slice(b",\"arguments\":");
-        out.extend_from_slice(arguments.as_str().as_bytes());
-    };
-    let settled = settled(session, options)?;
-    Ok(CallHandle { open: Some(Open::start(session, settled, "tools/call", write, options)?) })
 }
 
 /// What was settled, for a call. The handshake, if this is the first use, has a time of its own.
@@ -318,25 +327,43 @@ pub(super) fn request(
     params: &[(&str, Json)],
     options: &CallOptions,
 ) -> Result<Json> {
-    let write = |out: &mut Vec<u8>| {
-        for (i, (name, value)) in params.iter().enumerate() {
-            if i > 0 {
-                out.push(b',');
-            }
-            write_json(out, name);
-            out.push(b':');
-            out.extend_from_slice(value.as_str().as_bytes());
-        }
-    };
-    Open::start(session, settled, method.to_owned(), write, options)?.wait()
+    Open::start(session, settled, method.to_owned(), &|out| write_members(out, params), options)?.wait()
 }
 
-/// Reads a tool's result.
-fn tool_result(result: &Json, version: &ProtocolVersion) -> Result<CallToolResult> {
-    let result = read_call_result(result.as_raw(), version)
-        .map_err(|e| Error::Protocol(format!("the result of tools/call: {e}")))?;
-    must_be_complete(result.result_type.as_ref())?;
-    Ok(result)
+/// The same for a request that a Modern server may answer with questions, in as many rounds as it takes; `name` is
+/// what is asked for, for those who answer. The result does not ask anything; whether it is whole is for the caller
+/// to look at. `true`: it is the answer to the request alone, and so may be cached.
+///
+/// spec: 2026-07-28 server/utilities/caching#cache-key (what depends on input MUST NOT be cached)
+#[allow(dead_code, reason = "for `prompts/get` and `resources/read`")]
+pub(super) fn request_in_rounds(
+    session: &Arc<Session>,
+    settled: Arc<Settled>,
+    method: Method,
+    name: &str,
+    params: &[(&str, Json)],
+    options: &CallOptions,
+) -> Result<(Json, bool)> {
+    let write = |out: &mut Vec<u8>| write_members(out, params);
+    let open = Open::start(session, settled, method.name(), &write, options)?;
+    let mut rounds = Rounds::new(&open, name, &write);
+    let result = rounds.finish(open, |result, settled| {
+        let kind = Members::of(result.as_raw()).ok().and_then(|mut members| members.lenient("resultType"));
+        let asks = settled.is_modern() && kind == Some(ResultType::InputRequired);
+        Ok((!asks).then(|| result.clone()))
+    })?;
+    Ok((result, rounds.is_first() && options.input.is_none()))
+}
+
+fn write_members(out: &mut Vec<u8>, params: &[(&str, Json)]) {
+    for (i, (name, value)) in params.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        write_json(out, name);
+        out.push(b':');
+        out.extend_from_slice(value.as_str().as_bytes());
+    }
 }
 
 /// Whether the result says that it is whole.

@@ -9,6 +9,7 @@
 //!
 //! spec: 2026-07-28 basic/transports/stdio#backward-compatibility
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::call::must_be_complete;
@@ -250,15 +251,16 @@ impl Handshake<'_> {
             peer.close("no revision in common", &Patience::default());
             return Err(error);
         }
-        // spec: 2025-11-25 basic/lifecycle#initialization (the client MUST say so)
-        peer.notify("notifications/initialized", None)
-            .map_err(|_| self.session.closed(Phase::Handshake, Some(peer), start.elapsed()))?;
-        let identity = ServerIdentity {
+        let identity = Arc::new(ServerIdentity {
             version: result.protocol_version,
             info: Some(result.server_info).filter(|info| !info.name.is_empty()),
             capabilities: result.capabilities,
             instructions: result.instructions,
-        };
+        });
+        self.session.greet(&identity);
+        // spec: 2025-11-25 basic/lifecycle#initialization (the client MUST say so)
+        peer.notify("notifications/initialized", None)
+            .map_err(|_| self.session.closed(Phase::Handshake, Some(peer), start.elapsed()))?;
         Ok(Settled::new(identity, peer.clone(), config))
     }
 

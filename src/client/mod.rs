@@ -6,31 +6,41 @@
 //! **Invariants:** the era is settled once for a connection and is asked in one place, `Session`; user callbacks never run on the reading
 //! thread.
 
+mod answer;
+mod asked;
 mod builder;
 mod call;
+mod handler;
 mod handshake;
+mod input;
 mod notices;
 mod remote;
 mod role;
 mod session;
 mod state;
+mod tool_call;
 mod tools;
+mod urls;
 
 use std::ffi::OsStr;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+pub use asked::{Asked, RelatedCall};
 pub use builder::{ClientBuilder, Timeouts};
-pub use call::{CallHandle, CallOptions};
+pub use call::CallOptions;
+pub use handler::ClientHandler;
 pub use remote::{Caller, RemoteTool};
 pub use session::ServerIdentity;
 use session::Session;
+pub use tool_call::{CallHandle, Outcome};
 pub use tools::ToolList;
 
 use crate::error::Result;
 use crate::json::Json;
 use crate::peer::CloseReport;
+use crate::protocol::roots::Root;
 use crate::protocol::tool::CallToolResult;
 
 /// The owner of a connection to a server.
@@ -162,10 +172,18 @@ impl ClientHandle {
     ///
     /// `arguments` is anything that serializes to a JSON object; `()` stands for none.
     ///
+    /// What the server asks meanwhile is answered by the handlers of [`ClientBuilder`]. A Modern server asks by
+    /// ending the call, which is then made again with the answers, up to
+    /// [`max_input_rounds`](ClientBuilder::max_input_rounds) times. The timeout starts anew with each round, and in
+    /// both eras it does not count what the handlers take; the total does.
+    ///
     /// # Errors
-    /// When the server answers with an error (an unknown tool), or does not answer.
+    /// When the server answers with an error (an unknown tool), or does not answer. When it asks for something:
+    /// - [`Error::Unsupported`](crate::Error::Unsupported) that this client has no handler for, or of an unknown kind;
+    /// - [`Error::NotAnswered`](crate::Error::NotAnswered) if the handler fails;
+    /// - [`Error::Protocol`](crate::Error::Protocol) if it asks too often.
     pub fn call_tool(&self, name: &str, arguments: impl serde::Serialize) -> Result<CallToolResult> {
-        self.start_call(name, arguments, &CallOptions::default())?.wait()
+        self.call_tool_with(name, arguments, &CallOptions::default())
     }
 
     /// [`call_tool`](Self::call_tool) with a timeout, a cancel token, a progress callback or metadata of its own.
@@ -178,7 +196,50 @@ impl ClientHandle {
         arguments: impl serde::Serialize,
         options: &CallOptions,
     ) -> Result<CallToolResult> {
-        self.start_call(name, arguments, options)?.wait()
+        tool_call::tool(&self.session, name, &tool_call::arguments(arguments)?, options)
+    }
+
+    /// One round of a call: what a Modern server asks is handed to the caller, and not to the handlers. So the
+    /// answers can come from elsewhere, at any time, and even in another process.
+    ///
+    /// ```no_run
+    /// use serde_json::json;
+    /// use tinymcp::client::{CallOptions, Outcome};
+    /// use tinymcp::json::Object;
+    /// use tinymcp::protocol::ElicitResult;
+    ///
+    /// # fn main() -> tinymcp::Result<()> {
+    /// # let client = tinymcp::Client::connect("some-server", &[])?;
+    /// let mut options = CallOptions::default();
+    /// let result = loop {
+    ///     match client.call_tool_once("deploy", json!({"target": "test"}), &options)? {
+    ///         Outcome::InputRequired(asked) => {
+    ///             let mut answers = Object::new();
+    ///             for (key, question) in asked.input_requests.iter() {
+    ///                 println!("{key}: {}", question.method());
+    ///                 answers.insert(key, &ElicitResult::decline());
+    ///             }
+    ///             options = options.with_input(answers, asked.request_state);
+    ///         }
+    ///         Outcome::Complete(result) => break result,
+    ///         _ => unreachable!("there is no other outcome yet"),
+    ///     }
+    /// };
+    /// # drop(result); Ok(()) }
+    /// ```
+    ///
+    /// What a server may ask is still what the handlers of the client can do, as only that is declared. A Legacy
+    /// server asks by requests, which the handlers answer; a call to it is always complete.
+    ///
+    /// # Errors
+    /// As [`call_tool`](Self::call_tool).
+    pub fn call_tool_once(
+        &self,
+        name: &str,
+        arguments: impl serde::Serialize,
+        options: &CallOptions,
+    ) -> Result<Outcome> {
+        tool_call::tool_once(&self.session, name, &tool_call::arguments(arguments)?, options)
     }
 
     /// Sends a call and returns at once, so that one thread can keep many calls open. The timeout runs from now.
@@ -191,7 +252,7 @@ impl ClientHandle {
         arguments: impl serde::Serialize,
         options: &CallOptions,
     ) -> Result<CallHandle> {
-        call::start(&self.session, name, &call::arguments(arguments)?, options)
+        tool_call::start(&self.session, name, tool_call::arguments(arguments)?, options)
     }
 
     /// The tools of the server as [`Tool`](crate::Tool)s, ready to be registered beside local ones.
@@ -230,6 +291,32 @@ impl ClientHandle {
     /// As any call.
     pub fn request(&self, method: &str, params: &[(&str, Json)], options: &CallOptions) -> Result<Json> {
         call::request(&self.session, call::settled(&self.session, options)?, method, params, options)
+    }
+
+    /// Changes the list of roots that the client was [built](ClientBuilder::roots) with. A Legacy server is told that
+    /// it changed; a Modern one asks whenever it wants to know.
+    ///
+    /// # Errors
+    /// - [`Error::InvalidUse`](crate::Error::InvalidUse) if there was no such list, or a root does not begin with
+    ///   `file://`; nothing is changed then.
+    /// - [`Error::Busy`](crate::Error::Busy) if too much waits for a server that does not read: the list is changed,
+    ///   and the server was not told.
+    pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<()> {
+        self.session.answers.handlers.set_roots(roots.into_iter().collect())?;
+        self.roots_changed()
+    }
+
+    /// Tells a Legacy server that the roots changed, which a handler of the client's own finds out.
+    /// [`set_roots`](Self::set_roots) does it by itself.
+    ///
+    /// # Errors
+    /// [`Error::InvalidUse`](crate::Error::InvalidUse) if the client has no roots,
+    /// [`Error::Busy`](crate::Error::Busy) if too much waits for a server that does not read.
+    pub fn roots_changed(&self) -> Result<()> {
+        if self.session.answers.declared.roots.is_none() {
+            return Err(crate::Error::InvalidUse("the client has no roots".to_owned()));
+        }
+        self.session.tell_legacy("notifications/roots/list_changed")
     }
 
     /// How many lines the server wrote that were no messages. They were skipped, and the first ones reported in the log.

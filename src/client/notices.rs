@@ -26,12 +26,15 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 type OnToolsChanged = dyn Fn(&ClientHandle) + Send + Sync;
 
+type OnElicitationComplete = dyn Fn(&str) + Send + Sync;
+
 type OnOther = dyn Fn(&str, Option<&Json>) + Send + Sync;
 
 /// The callbacks.
 #[derive(Clone, Default)]
 pub(super) struct Notices {
     pub(super) on_tools_changed: Option<Arc<OnToolsChanged>>,
+    pub(super) on_elicitation_complete: Option<Arc<OnElicitationComplete>>,
     pub(super) on_other: Option<Arc<OnOther>>,
 }
 
@@ -60,6 +63,7 @@ enum Queue {
 
 enum Notice {
     ToolsChanged,
+    ElicitationComplete(String),
     Other(String, Option<Json>),
 }
 
@@ -87,6 +91,10 @@ impl Dispatcher {
         let shared = &self.shared;
         if method == "notifications/tools/list_changed" && shared.notices.on_tools_changed.is_some() {
             self.tools_changed();
+        } else if method == "notifications/elicitation/complete"
+            && shared.notices.on_elicitation_complete.is_some()
+        {
+            // Told by `elicitation_complete`, if it is of any interest.
         } else if shared.notices.on_other.is_some() {
             self.queue(Notice::Other(method.to_owned(), params.map(Json::of_frame)));
         } else {
@@ -99,6 +107,13 @@ impl Dispatcher {
         let shared = &self.shared;
         if shared.notices.on_tools_changed.is_some() && !shared.tools_changed.swap(true, Ordering::SeqCst) {
             self.queue(Notice::ToolsChanged);
+        }
+    }
+
+    /// Never blocks.
+    pub(super) fn elicitation_complete(&self, id: String) {
+        if self.shared.notices.on_elicitation_complete.is_some() {
+            self.queue(Notice::ElicitationComplete(id));
         }
     }
 
@@ -116,9 +131,14 @@ impl Dispatcher {
             }
         }
         let Queue::Open(sender) = &*queue else { return };
-        if let Err(TrySendError::Full(Notice::Other(method, _))) = sender.try_send(notice) {
-            log::warn!("dropped {method}: {QUEUE} notifications wait for a callback that is slow");
-        }
+        let dropped = match sender.try_send(notice) {
+            Err(TrySendError::Full(Notice::Other(method, _))) => method,
+            Err(TrySendError::Full(Notice::ElicitationComplete(id))) => {
+                format!("the end of elicitation {id}")
+            }
+            _ => return,
+        };
+        log::warn!("dropped {dropped}: {QUEUE} notifications wait for a callback that is slow");
     }
 
     pub(super) fn close(&self) {
@@ -136,6 +156,7 @@ impl Shared {
                 None => queue.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match notice {
+                Ok(Notice::ElicitationComplete(id)) => caught(|| self.tell_elicitation_complete(&id)),
                 Ok(Notice::Other(method, params)) => caught(|| self.tell_other(&method, params.as_ref())),
                 Ok(Notice::ToolsChanged) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -149,6 +170,12 @@ impl Shared {
             if due.is_none() && self.tools_changed.load(Ordering::SeqCst) {
                 due = Some(Instant::now() + pause);
             }
+        }
+    }
+
+    fn tell_elicitation_complete(&self, id: &str) {
+        if let Some(callback) = &self.notices.on_elicitation_complete {
+            callback(id);
         }
     }
 

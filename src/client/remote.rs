@@ -30,6 +30,11 @@ impl Caller for ClientHandle {
 ///
 /// `execute` blocks until the answer is here. Cancelling its context cancels the remote call; progress of the remote call is
 /// reported as progress of this one. Arguments pass as the text they are.
+///
+/// What the server asks during the call is answered by the handlers of the client that reaches it, not by the client
+/// that this program serves. A proxy that would rather pass a question on calls by [`ClientHandle::call_tool_once`],
+/// each round in a [`Context::step`], and puts what comes back to its own client by [`Context::ask`]; it must declare
+/// to the server, by a handler, what it passes on.
 #[derive(Clone)]
 pub struct RemoteTool {
     definition: ToolDefinition,

@@ -1,36 +1,105 @@
 //! [`ClientRole`]: what the engine asks of a client.
 
-use std::sync::Weak;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use serde_json::value::RawValue;
 
+use super::ClientHandle;
+use super::answer::Answers;
+use super::asked::About;
 use super::notices::{Dispatcher, Notices};
-use super::session::{Session, SettledAgain};
+use super::session::{ServerIdentity, Session, SettledAgain};
+use crate::json::{FromJson, Json};
 use crate::jsonrpc::{BadFrame, ErrorObject};
 use crate::peer::{Role, Served, Serving};
+use crate::protocol::{ElicitationCompleteParams, InputRequest, ProtocolVersion};
+use crate::sync::{Mutex, lock};
 
 /// As many skipped lines are reported in the log; then they are only counted.
 const REPORTED_NOISE: u64 = 5;
 
-#[derive(Debug)]
 pub(super) struct ClientRole {
+    session: Weak<Session>,
     is_modern: AtomicBool,
+    /// The server of the handshake, from the moment at which it may ask something. Locked for a look.
+    greeted: Mutex<Option<Arc<ServerIdentity>>>,
     noise: AtomicU64,
     dispatcher: Dispatcher,
+    answers: Arc<Answers>,
 }
 
 impl ClientRole {
-    pub(super) fn new(notices: Notices, session: Weak<Session>) -> Self {
+    pub(super) fn new(notices: Notices, answers: &Arc<Answers>, session: &Weak<Session>) -> Self {
         Self {
+            session: session.clone(),
             is_modern: AtomicBool::new(false),
+            greeted: Mutex::default(),
             noise: AtomicU64::new(0),
-            dispatcher: Dispatcher::new(notices, session),
+            dispatcher: Dispatcher::new(notices, session.clone()),
+            answers: Arc::clone(answers),
         }
+    }
+
+    /// A connection begins.
+    pub(super) fn begin(&self) {
+        // Until something else is settled: who is asked during the handshake is to answer.
+        self.settle(false);
+        *lock(&self.greeted) = None;
     }
 
     pub(super) fn settle(&self, is_modern: bool) {
         self.is_modern.store(is_modern, Ordering::SeqCst);
+    }
+
+    /// Before the server is told that this client is ready.
+    pub(super) fn greet(&self, server: &Arc<ServerIdentity>) {
+        *lock(&self.greeted) = Some(Arc::clone(server));
+    }
+
+    /// The server of the handshake, if there was one.
+    pub(super) fn greeted(&self) -> Option<Arc<ServerIdentity>> {
+        lock(&self.greeted).clone()
+    }
+
+    /// Answers a request of a Legacy server.
+    fn answer(&self, serving: Serving<'_>) -> Result<Json, ErrorObject> {
+        let method = serving.request.method;
+        if !self.answers.answers(method) {
+            return Err(ErrorObject::method_not_found(method));
+        }
+        let Some(session) = self.session.upgrade() else {
+            return Err(ErrorObject::internal("this client is closed"));
+        };
+        let _holding = self.answers.held_up.hold();
+        let request = InputRequest::read(method.to_owned(), serving.request.params)
+            .map_err(ErrorObject::invalid_params)?;
+        let server = self.greeted();
+        // One that asks before the handshake is over will understand the newest as well as any other.
+        let version = server.as_ref().map_or(ProtocolVersion::LATEST_LEGACY, |server| server.version.clone());
+        let about = About {
+            client: ClientHandle { session },
+            server,
+            key: serving.call.id.to_string(),
+            call: None,
+            cancel: serving.call.cancel.clone(),
+            deadline: None,
+        };
+        self.answers.answer(request, &version, about)
+    }
+
+    /// The user is done with a URL.
+    fn completed(&self, params: Option<&RawValue>) {
+        let read = params.map(ElicitationCompleteParams::from_json);
+        match read {
+            Some(Ok(params)) if self.answers.urls.complete(&params.elicitation_id) => {
+                self.dispatcher.elicitation_complete(params.elicitation_id);
+            }
+            Some(Ok(params)) => log::debug!("ignored the end of elicitation {}", params.elicitation_id),
+            Some(Err(e)) => log::debug!("ignored the end of an elicitation: {e}"),
+            None => log::debug!("ignored the end of an elicitation: no params"),
+        }
     }
 
     pub(super) fn noise(&self) -> u64 {
@@ -42,6 +111,12 @@ impl ClientRole {
     }
 }
 
+impl fmt::Debug for ClientRole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ClientRole")
+    }
+}
+
 impl SettledAgain for ClientRole {
     fn settled_again(&self) {
         // What the old server did not live to say, and what is different in the new one.
@@ -50,17 +125,23 @@ impl SettledAgain for ClientRole {
 }
 
 impl Role for ClientRole {
-    fn is_quick(&self, _method: &str) -> bool {
-        // What the server may ask for (roots, sampling, elicitation) will be answered by users' code; without any
-        // it is refused at once.
-        true
+    fn is_quick(&self, method: &str) -> bool {
+        // What is answered, is answered by users' code; anything else is refused at once.
+        self.is_modern(None) || !self.answers.answers(method)
     }
 
-    fn serve(&self, serving: Serving<'_>, _out: &mut Vec<u8>) -> Served {
-        Served::Answered(Err(ErrorObject::method_not_found(serving.request.method)))
+    fn serve(&self, serving: Serving<'_>, out: &mut Vec<u8>) -> Served {
+        if self.is_modern(None) {
+            // Nobody will see it, and nobody's code is to run for it.
+            return Served::Answered(Err(ErrorObject::method_not_found(serving.request.method)));
+        }
+        Served::Answered(self.answer(serving).map(|answer| out.extend_from_slice(answer.as_str().as_bytes())))
     }
 
     fn notified(&self, method: &str, params: Option<&RawValue>) {
+        if method == "notifications/elicitation/complete" {
+            self.completed(params);
+        }
         self.dispatcher.notified(method, params);
     }
 

@@ -4,13 +4,14 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use super::answer::Answers;
 use super::builder::ClientBuilder;
 use super::handshake;
 use super::role::ClientRole;
 use super::state::{Found, Line, State, Turn};
 use crate::era::{Offered, RequestStamp};
 use crate::error::{Error, Failure, Phase, Result};
-use crate::peer::{CloseReport, Peer, Setup, Writing};
+use crate::peer::{CloseReport, NotSent, Peer, Setup, Writing};
 use crate::protocol::capability::ServerCapabilities;
 use crate::protocol::lifecycle::Implementation;
 use crate::protocol::version::ProtocolVersion;
@@ -41,9 +42,10 @@ pub(super) struct Settled {
 }
 
 impl Settled {
-    pub(super) fn new(identity: ServerIdentity, peer: Peer, config: &ClientBuilder) -> Self {
+    pub(super) fn new(identity: impl Into<Arc<ServerIdentity>>, peer: Peer, config: &ClientBuilder) -> Self {
+        let identity = identity.into();
         let stamp = config.stamp(&identity.version);
-        Self { identity: Arc::new(identity), peer, stamp }
+        Self { identity, peer, stamp }
     }
 
     pub(super) fn is_modern(&self) -> bool {
@@ -65,6 +67,7 @@ const LISTENERS: usize = 64;
 pub(super) struct Session {
     pub(super) config: ClientBuilder,
     pub(super) offered: Offered,
+    pub(super) answers: Arc<Answers>,
     role: Arc<ClientRole>,
     state: Mutex<State>,
     /// Bound: [`LISTENERS`]. End of each: its owner's.
@@ -72,13 +75,18 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn open(config: ClientBuilder, transport: Box<dyn Transport>) -> Result<Arc<Self>> {
+    pub(super) fn open(mut config: ClientBuilder, transport: Box<dyn Transport>) -> Result<Arc<Self>> {
         let offered = Offered::new(&config.versions)?;
+        let mut handlers = std::mem::take(&mut config.handlers);
+        handlers.for_one_client()?;
+        config.capabilities = handlers.capabilities();
+        let answers = Arc::new(Answers::new(handlers, config.capabilities.clone()));
         let again = transport.again();
         let session = Arc::new_cyclic(|session: &Weak<Self>| Self {
-            role: Arc::new(ClientRole::new(config.notices.clone(), session.clone())),
+            role: Arc::new(ClientRole::new(config.notices.clone(), &answers, session)),
             config,
             offered,
+            answers,
             state: State::new(),
             listeners: Mutex::default(),
         });
@@ -87,6 +95,32 @@ impl Session {
         let peer = session.start(transport)?;
         *lock(&session.state) = State::Opened(Line::new(peer, again));
         Ok(session)
+    }
+
+    /// The server of the handshake may ask something from now on.
+    pub(super) fn greet(&self, server: &Arc<ServerIdentity>) {
+        self.role.greet(server);
+    }
+
+    /// Tells a Legacy server something that it need not know if it is not ready yet; others are told nothing.
+    ///
+    /// # Errors
+    /// When too much waits for a server that does not read.
+    pub(super) fn tell_legacy(&self, method: &str) -> Result<()> {
+        let peer = lock(&self.state).peer();
+        match peer.filter(|_| self.role.greeted().is_some()).map(|peer| peer.notify(method, None)) {
+            Some(Err(NotSent::Full(limit))) => {
+                Err(Error::Busy(format!("{limit} bytes wait for a server that does not read")))
+            }
+            // The server of the next connection will ask by itself.
+            Some(Err(NotSent::Closed(_)) | Ok(())) | None => Ok(()),
+        }
+    }
+
+    /// What the transport calls the server.
+    pub(super) fn origin(&self) -> String {
+        let peer = lock(&self.state).peer();
+        peer.map_or_else(|| "no connection".to_owned(), |peer| peer.link().name().to_owned())
     }
 
     /// Tells `listener` of every further connection.
@@ -114,8 +148,7 @@ impl Session {
         let name = connection.link.name().to_owned();
         let setup =
             Setup { limits: self.config.limits.clone(), writing: Writing::Threaded, runs_short_calls: false };
-        // Until something else is settled: who is asked during the handshake is to answer.
-        self.role.settle(false);
+        self.role.begin();
         let role = Arc::<ClientRole>::clone(&self.role);
         Peer::start(connection, role, &setup)
             .map_err(|error| Error::Transport { context: format!("cannot start a thread for {name}"), error })

@@ -193,6 +193,15 @@ impl State {
         Some(peer)
     }
 
+    /// The connection there is, or was at last.
+    pub(super) fn peer(&self) -> Option<Peer> {
+        match self {
+            Self::Opened(Line { peer, .. }) | Self::Settling { peer, .. } => Some(peer.clone()),
+            Self::Settled { settled, .. } => Some(settled.peer.clone()),
+            Self::Closed { peer, .. } => peer.clone(),
+        }
+    }
+
     pub(super) fn is_closed(&self) -> bool {
         matches!(self, Self::Closed { .. })
     }

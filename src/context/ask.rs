@@ -10,7 +10,7 @@ use crate::peer::NotAnswered;
 use crate::protocol::{
     ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult,
     ElicitationCapability, IncludeContext, InputRequest, ListRootsParams, ListRootsResult,
-    MissingRequiredClientCapability, ProtocolVersion, Root, RootsCapability, SamplingCapability,
+    MissingRequiredClientCapability, ProtocolVersion, Root,
 };
 
 /// Why the client did not give what a handler needs. Handlers pass it on with `?`.
@@ -110,7 +110,8 @@ impl Ability {
             }
     }
 
-    fn what(self) -> &'static str {
+    /// In words.
+    pub(crate) fn what(self) -> &'static str {
         match self {
             Self::Form => "elicitation with a form",
             Self::Url => "elicitation by a URL",
@@ -121,19 +122,25 @@ impl Ability {
         }
     }
 
+    /// Adds what a client with it declares.
+    pub(crate) fn declare(self, capabilities: &mut ClientCapabilities) {
+        match self {
+            Self::Form => capabilities.elicitation.get_or_insert_default().form = Some(Object::new()),
+            Self::Url => capabilities.elicitation.get_or_insert_default().url = Some(Object::new()),
+            Self::Sampling => drop(capabilities.sampling.get_or_insert_default()),
+            Self::SamplingTools => capabilities.sampling.get_or_insert_default().tools = Some(Object::new()),
+            Self::SamplingContext => {
+                capabilities.sampling.get_or_insert_default().context = Some(Object::new());
+            }
+            Self::Roots => drop(capabilities.roots.get_or_insert_default()),
+        }
+    }
+
     /// The capabilities that a client with it declares.
     fn required(self) -> ClientCapabilities {
-        let none = ClientCapabilities::default();
-        let sampling = SamplingCapability::default();
-        let elicitation = ElicitationCapability::default();
-        match self {
-            Self::Form => none.with_elicitation(elicitation.with_form(Object::new())),
-            Self::Url => none.with_elicitation(elicitation.with_url(Object::new())),
-            Self::Sampling => none.with_sampling(sampling),
-            Self::SamplingTools => none.with_sampling(sampling.with_tools(Object::new())),
-            Self::SamplingContext => none.with_sampling(sampling.with_context(Object::new())),
-            Self::Roots => none.with_roots(RootsCapability::default()),
-        }
+        let mut capabilities = ClientCapabilities::default();
+        self.declare(&mut capabilities);
+        capabilities
     }
 
     pub(super) fn missing(self) -> AskError {
@@ -144,7 +151,7 @@ impl Ability {
 }
 
 /// What a client must be able to do to be asked `request`.
-pub(super) fn needed(request: &InputRequest) -> Option<Ability> {
+pub(crate) fn needed(request: &InputRequest) -> Option<Ability> {
     match request {
         InputRequest::Elicit(params) if matches!(**params, ElicitParams::Url(_)) => Some(Ability::Url),
         InputRequest::Elicit(_) => Some(Ability::Form),

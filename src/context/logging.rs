@@ -98,9 +98,7 @@ impl Context {
 
     fn send_log(&self, level: LogLevel, logger: Option<&str>, data: Json) {
         let Inner { served: Some((outlet, call)), .. } = &*self.0 else { return };
-        let mut params = LogMessageParams::new(level, bounded(data));
-        params.logger = logger.map(str::to_owned);
-        let params = serde_json::to_string(&params).expect("wire types serialize");
+        let params = log_params(level, logger, data);
         if let Err(reason) = outlet.post(Some(call), "notifications/message", Some(&params)) {
             log::debug!("dropped a log message of request {}: {reason:?}", call.id);
         }
@@ -130,6 +128,13 @@ short_forms! {
     warning Warning
     /// [`log`](Self::log)s what failed.
     error Error
+}
+
+/// The parameters of a log message, as JSON text.
+pub(crate) fn log_params(level: LogLevel, logger: Option<&str>, data: Json) -> String {
+    let mut params = LogMessageParams::new(level, bounded(data));
+    params.logger = logger.map(str::to_owned);
+    serde_json::to_string(&params).expect("wire types serialize")
 }
 
 /// `data`, or the beginning of it, which is then a text.

@@ -16,11 +16,11 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-pub(crate) use ask::not_answered;
 pub use ask::{Ability, AskError, Question, Questions};
+pub(crate) use ask::{needed, not_answered};
 pub(crate) use input::Asker;
 pub use logging::Entered;
-pub(crate) use logging::LogThreshold;
+pub(crate) use logging::{LogThreshold, log_params};
 pub(crate) use rounds::{Keys, Pause, Resumed, Rounds};
 pub(crate) use state::States;
 pub use state::{MemoryStates, StateError, StateStore};

@@ -19,6 +19,6 @@ pub(crate) use stamp::{RequestStamp, Stamp};
 
 #[cfg(all(test, feature = "_schema-tests"))]
 #[path = "../../tests/support/schema.rs"]
-mod schema;
+pub(crate) mod schema;
 #[cfg(all(test, feature = "_schema-tests"))]
 mod tests;

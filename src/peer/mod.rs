@@ -15,6 +15,7 @@
 mod ask;
 mod batch;
 mod call;
+mod density;
 mod garbled;
 #[cfg(all(test, shuttle))]
 mod model;

@@ -6,11 +6,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, Thread};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::value::RawValue;
 
 use super::call::NotServed;
+use super::density::Density;
 use super::pending::NoResult;
 use super::serve::{Outcome, busy, with_buffer};
 use super::{Call, Ground, Request, Shared};
@@ -25,18 +26,6 @@ const TICK: Duration = Duration::from_micros(500);
 
 /// Looks without anything happening after which a stand-by sleeps until it is woken. Ticking costs CPU time.
 const QUIET_TICKS: u32 = 20;
-
-/// Requests closer together than this are dense traffic, ...
-const DENSE_GAP: Duration = Duration::from_millis(1);
-
-/// ... once there have been so many in a row.
-const DENSE_RUN: u32 = 16;
-
-/// A gap longer than this ends it. One in between, such as the operating system makes by running somebody else, ...
-const SPARSE_GAP: Duration = Duration::from_millis(10);
-
-/// ... halves what has been counted, up to here.
-const MAX_RUN: u32 = 4 * DENSE_RUN;
 
 /// A longer frame goes to a worker: taking it apart is not short.
 const SHORT_FRAME_BYTES: usize = 64 * 1024;
@@ -471,36 +460,5 @@ impl Shared {
         if let Some(error) = self.role.bad_frame(frame, bad) {
             self.answer(bad.id.as_ref().filter(|id| !self.in_flight.is_open(id)), &error);
         }
-    }
-}
-
-/// Whether requests come so close together that a ticking stand-by is worth its CPU time.
-struct Density {
-    last: Option<Instant>,
-    run: u32,
-}
-
-impl Default for Density {
-    /// Dense until the first gap shows otherwise: most connections begin with a burst.
-    fn default() -> Self {
-        Self { last: None, run: MAX_RUN }
-    }
-}
-
-impl Density {
-    /// Another request; whether traffic is dense.
-    fn another(&mut self) -> bool {
-        let now = Instant::now();
-        let gap = self.last.replace(now).map_or(Duration::ZERO, |last| now - last);
-        self.run = match gap {
-            gap if gap < DENSE_GAP => (self.run + 1).min(MAX_RUN),
-            gap if gap < SPARSE_GAP => self.run / 2,
-            _ => 0,
-        };
-        self.is_dense()
-    }
-
-    fn is_dense(&self) -> bool {
-        self.run >= DENSE_RUN
     }
 }

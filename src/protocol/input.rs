@@ -45,20 +45,32 @@ impl InputRequest {
             Self::Unknown { method, .. } => method,
         }
     }
+
+    /// The request of `method` with `params`.
+    pub(crate) fn read(method: String, params: Option<&RawValue>) -> Result<Self, JsonError> {
+        let required = || params.ok_or_else(|| JsonError::new("missing"));
+        let read = match method.as_str() {
+            "elicitation/create" => {
+                required().and_then(FromJson::from_json).map(|params| Self::Elicit(Box::new(params)))
+            }
+            "sampling/createMessage" => {
+                required().and_then(FromJson::from_json).map(|params| Self::CreateMessage(Box::new(params)))
+            }
+            // There is nothing in them that the answer depends on.
+            "roots/list" => {
+                let params = params.and_then(|params| ListRootsParams::from_json(params).ok());
+                Ok(Self::ListRoots(params.unwrap_or_default()))
+            }
+            _ => Ok(Self::Unknown { method, params: params.map(Json::from_raw) }),
+        };
+        read.map_err(|e| e.inside("params"))
+    }
 }
 
 impl FromJson for InputRequest {
     fn from_json(raw: &RawValue) -> Result<Self, JsonError> {
         let mut members = Members::of(raw)?;
-        let method: String = members.required("method")?;
-        match method.as_str() {
-            "elicitation/create" => members.required("params").map(|params| Self::Elicit(Box::new(params))),
-            "sampling/createMessage" => {
-                members.required("params").map(|params| Self::CreateMessage(Box::new(params)))
-            }
-            "roots/list" => Ok(Self::ListRoots(members.lenient("params").unwrap_or_default())),
-            _ => Ok(Self::Unknown { method, params: members.take("params").map(Json::from_raw) }),
-        }
+        Self::read(members.required("method")?, members.take("params"))
     }
 }
 

@@ -91,7 +91,7 @@ impl Shared {
                 caught(|| callback(&method, params.as_ref()));
             }
             if self.roots_changed.swap(false, Ordering::SeqCst) {
-                self.callbacks.on_roots_changed.iter().for_each(|callback| caught(callback));
+                self.callbacks.on_roots_changed.iter().for_each(caught);
             }
         }
     }

@@ -242,6 +242,13 @@ impl Marks {
         }
     }
 
+    /// Where to send what belongs to no request: to connections with a handshake whose client `wants` it.
+    pub(super) fn outlets(&self, wants: impl Fn(&LegacyClient) -> bool) -> Vec<Arc<dyn Outlet>> {
+        let is_meant =
+            |l: &&Listener| l.is_ready && matches!(&l.owner, Owner::Legacy(client) if wants(client));
+        self.listeners.iter().filter(is_meant).filter_map(|listener| listener.outlet.upgrade()).collect()
+    }
+
     /// The listener may be told from now on; whether there is something to tell. `None`: it is gone.
     pub(super) fn acknowledged(&mut self, key: u64) -> Option<bool> {
         let listener = self.listeners.iter_mut().find(|listener| listener.key == key)?;

@@ -34,6 +34,9 @@ const RETRY: Duration = Duration::from_millis(100);
 /// So long the thread waits for something to do.
 const IDLE: Duration = Duration::from_secs(10);
 
+/// Sends the acknowledgement of a subscription that watches these resources.
+type Acknowledge<'a> = dyn Fn(&[Arc<str>]) -> Result<(), NotSent> + 'a;
+
 /// The listeners of a server and what they are to be told.
 ///
 /// Owner: the server; handles of it share it. Thread: `mcp-changes`, started by the first mark, ends after 10 s without
@@ -139,7 +142,7 @@ impl Changes {
         connection: u64,
         (outlet, call): (&Arc<dyn Outlet>, &Arc<Call>),
         (told, uris, tasks): (Vec<Method>, &[String], &[Arc<str>]),
-        acknowledge: &dyn Fn(&[Arc<str>]) -> Result<(), NotSent>,
+        acknowledge: &Acknowledge<'_>,
     ) -> Result<(), &'static str> {
         let mut listener = Listener::new(connection, Owner::Listen(Arc::clone(call)), outlet, told);
         uris.iter().for_each(|uri| listener.watch(uri));
@@ -162,6 +165,11 @@ impl Changes {
         if state.marks.mark(&notice) {
             self.schedule(&mut state);
         }
+    }
+
+    /// Where to send what belongs to no request: to connections with a handshake whose client `wants` it.
+    pub(super) fn outlets(&self, wants: impl Fn(&LegacyClient) -> bool) -> Vec<Arc<dyn Outlet>> {
+        self.lock().marks.outlets(wants)
     }
 
     /// What a registry calls when it changes, for its `on_change`; `method` is the notice of that.
