@@ -120,6 +120,8 @@ pub struct ClientBuilder {
     pub(super) tap: Option<Arc<dyn Tap>>,
     pub(super) notices: Notices,
     pub(super) patience: Patience,
+    /// Whether servers are told that this client knows tasks.
+    pub(super) tasks: bool,
 }
 
 impl Default for ClientBuilder {
@@ -141,6 +143,7 @@ impl Default for ClientBuilder {
             tap: None,
             notices: Notices::default(),
             patience: Patience::default(),
+            tasks: false,
         }
     }
 }
@@ -367,6 +370,17 @@ impl ClientBuilder {
     #[must_use]
     pub fn max_input_rounds(mut self, rounds: u32) -> Self {
         self.max_input_rounds = rounds;
+        self
+    }
+
+    /// Tells Modern servers that a call may become a task: the server works on it while no request is open, and the client
+    /// looks from time to time. [`call_tool`](ClientHandle::call_tool) waits for the result all the same;
+    /// [`call_tool_task`](ClientHandle::call_tool_task) lets a program do other things meanwhile, or end and come back.
+    ///
+    /// Tasks of 2025-11-25 need no such declaration: see [`CallOptions::with_task`](super::CallOptions::with_task).
+    #[must_use]
+    pub fn tasks(mut self) -> Self {
+        self.tasks = true;
         self
     }
 

@@ -8,11 +8,12 @@ use serde::Serialize;
 use super::call::{CallOptions, Open, must_be_complete, settled};
 use super::input::{Rounds, questions};
 use super::session::{Session, Settled};
+use super::tasks::{Created, TaskHandle, created, wish};
 use crate::era::read_call_result;
 use crate::error::{Error, Result};
 use crate::json::Json;
 use crate::jsonrpc::write_json;
-use crate::protocol::{CallToolResult, InputRequiredResult, ResultType};
+use crate::protocol::{CallToolResult, InputRequiredResult, ResultType, Task};
 
 /// What came of one round of a call.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +23,8 @@ pub enum Outcome {
     Complete(CallToolResult),
     /// The server asks something first. [`CallOptions::with_input`] goes on.
     InputRequired(InputRequiredResult),
+    /// The server made a task of it. [`ClientHandle::task`](super::ClientHandle::task) goes on.
+    Task(Task),
 }
 
 /// An open call. Dropping it without [`wait`](Self::wait) gives the call up and tells the server so.
@@ -40,10 +43,7 @@ impl CallHandle {
     /// As [`ClientHandle::call_tool`](super::ClientHandle::call_tool).
     pub fn wait(mut self) -> Result<CallToolResult> {
         match self.open.take() {
-            Some(open) => {
-                let write = |out: &mut Vec<u8>| write_call(out, &self.name, &self.arguments);
-                Rounds::new(&open, &self.name, &write).finish(open, tool_result)
-            }
+            Some(open) => finish(open, &self.name, &self.arguments),
             None => Err(Error::InvalidUse("the call has been waited for".into())),
         }
     }
@@ -93,10 +93,73 @@ fn write_call(out: &mut Vec<u8>, name: &str, arguments: &Json) {
     out.extend_from_slice(arguments.as_str().as_bytes());
 }
 
+/// What goes with `tools/call` on a connection for which this was settled.
+fn members<'a>(
+    settled: &Settled,
+    name: &'a str,
+    arguments: &'a Json,
+    options: &CallOptions,
+) -> Result<impl Fn(&mut Vec<u8>) + 'a> {
+    let task = options.task.map(|ttl| wish(ttl, settled)).transpose()?.flatten();
+    Ok(move |out: &mut Vec<u8>| {
+        write_call(out, name, arguments);
+        if let Some(task) = &task {
+            out.extend_from_slice(b",\"task\":");
+            out.extend_from_slice(task.as_str().as_bytes());
+        }
+    })
+}
+
 /// Sends a tool call.
 fn send(session: &Arc<Session>, name: &str, arguments: &Json, options: &CallOptions) -> Result<Open> {
     let settled = settled(session, options)?;
-    Open::start(session, settled, "tools/call", &|out| write_call(out, name, arguments), options)
+    let write = members(&settled, name, arguments, options)?;
+    Open::start(session, settled, "tools/call", &write, options)
+}
+
+/// What came of a call that asks nothing any more.
+enum Came {
+    Result(CallToolResult),
+    Task(Task),
+}
+
+/// Waits for a call to become a result or a task, in as many rounds as it takes.
+fn come(open: Open, name: &str, arguments: &Json) -> Result<Came> {
+    let write = members(&open.settled, name, arguments, &open.options)?;
+    let (session, asked_for) = (Arc::clone(&open.session), open.options.task.is_some());
+    Rounds::new(&open, name, &write)
+        .finish(open, |result, settled| came(result, settled, &session, asked_for))
+}
+
+/// Waits for the result of a call, also if it becomes a task.
+fn finish(open: Open, name: &str, arguments: &Json) -> Result<CallToolResult> {
+    let (session, start, options) = (Arc::clone(&open.session), open.began(), open.options.clone());
+    match come(open, name, arguments)? {
+        Came::Result(result) => Ok(result),
+        Came::Task(task) => {
+            let task = TaskHandle::of_task(&session, task.task_id, name);
+            let result = task.wait_since(start, &options);
+            // Nobody else knows of the task.
+            if result.as_ref().is_err_and(|error| !matches!(error, Error::Peer(_) | Error::Cancelled(_))) {
+                task.abandon();
+            }
+            result
+        }
+    }
+}
+
+/// Calls a tool, and leaves it to the caller to wait for the task that it becomes.
+pub(super) fn tool_task(
+    session: &Arc<Session>,
+    name: &str,
+    arguments: &Json,
+    options: &CallOptions,
+) -> Result<TaskHandle> {
+    let open = send(session, name, arguments, options)?;
+    Ok(match come(open, name, arguments)? {
+        Came::Result(result) => TaskHandle::of_result(session, result, name),
+        Came::Task(task) => TaskHandle::of_task(session, task.task_id, name),
+    })
 }
 
 /// Sends a tool call that is waited for later.
@@ -117,9 +180,7 @@ pub(super) fn tool(
     arguments: &Json,
     options: &CallOptions,
 ) -> Result<CallToolResult> {
-    let open = send(session, name, arguments, options)?;
-    let write = |out: &mut Vec<u8>| write_call(out, name, arguments);
-    Rounds::new(&open, name, &write).finish(open, tool_result)
+    finish(send(session, name, arguments, options)?, name, arguments)
 }
 
 /// Calls a tool, one round.
@@ -131,19 +192,24 @@ pub(super) fn tool_once(
 ) -> Result<Outcome> {
     let open = send(session, name, arguments, options)?;
     let result = open.wait()?;
-    match tool_result(&result, &open.settled)? {
-        Some(result) => Ok(Outcome::Complete(result)),
+    match came(&result, &open.settled, session, options.task.is_some())? {
+        Some(Came::Result(result)) => Ok(Outcome::Complete(result)),
+        Some(Came::Task(task)) => Ok(Outcome::Task(task)),
         None => Ok(Outcome::InputRequired(questions(&result, "tools/call")?)),
     }
 }
 
-/// Reads a tool's result; `None` if it is a question.
-fn tool_result(result: &Json, settled: &Settled) -> Result<Option<CallToolResult>> {
-    let result = read_call_result(result.as_raw(), &settled.identity.version)
+/// Reads what a call came to; `None` if it is a question.
+fn came(result: &Json, settled: &Settled, session: &Session, asked_for: bool) -> Result<Option<Came>> {
+    let read = read_call_result(result.as_raw(), &settled.identity.version)
         .map_err(|e| Error::Protocol(format!("the result of tools/call: {e}")))?;
-    if result.result_type == Some(ResultType::InputRequired) && settled.is_modern() {
+    let kind = read.result_type.as_ref();
+    if kind == Some(&ResultType::InputRequired) && settled.is_modern() {
         return Ok(None);
     }
-    must_be_complete(result.result_type.as_ref())?;
-    Ok(Some(result))
+    if let Created::Task(task) = created(result, kind.map(ResultType::as_str), settled, session, asked_for)? {
+        return Ok(Some(Came::Task(task)));
+    }
+    must_be_complete(kind)?;
+    Ok(Some(Came::Result(read)))
 }

@@ -126,11 +126,7 @@ impl<'a> Asked<'a> {
 
     /// Whether this very request declares the extension `name`.
     pub(super) fn declares(&self, name: &str) -> bool {
-        let extensions = self.meta.keep().capabilities().extensions;
-        self.is_modern()
-            && extensions.is_some_and(|extensions| {
-                extensions.json(name).is_some_and(|settings| settings.as_str() != "null")
-            })
+        self.is_modern() && self.meta.keep().capabilities().has_extension(name)
     }
 
     /// Takes a parameter out.
