@@ -11,6 +11,9 @@
 //! Tool result: Note saved to /tmp/tinymcp-quickstart-4711/MCP Architecture Notes.md
 //! Search result: - **MCP Architecture Notes**: ...MCP Architecture Notes MCP uses JSON-RPC 2.0 over stdio or HTTP+SSE....
 //!
+//! Resources by template: notes://{title}
+//! Resource notes://MCP%20Architecture%20Notes: MCP uses JSON-RPC 2.0 over stdio or HTTP+SSE.
+//!
 //! Closed: exited at end of input (exit status: 0)
 //! ```
 
@@ -67,7 +70,23 @@ fn use_server(notes: &Path) -> Result<(), Box<dyn Error>> {
     let result = client.call_tool("search_notes", json!({"query": "json-rpc"}))?;
     println!("Search result: {}", result.text_content());
 
-    // Phase 4: end the server; dropping the client would do so, too, but report nothing.
+    // Phase 4: what it has besides tools, as far as it declares it.
+    if identity.capabilities.resources.is_some() {
+        for template in client.list_resource_templates()? {
+            println!("\nResources by template: {}", template.uri_template);
+        }
+        for resource in client.list_resources()? {
+            let text = client.read_resource(&resource.uri)?.text_content();
+            println!("Resource {}: {}", resource.uri, text.lines().last().unwrap_or_default());
+        }
+    }
+    if identity.capabilities.prompts.is_some() {
+        for prompt in client.list_prompts()? {
+            println!("Prompt: {}", prompt.display_name());
+        }
+    }
+
+    // Phase 5: end the server; dropping the client would do so, too, but report nothing.
     println!("\nClosed: {}", client.close()?);
     Ok(())
 }

@@ -5,7 +5,8 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use crate::jsonrpc::ErrorObject;
+use crate::json::{FromJson, Object};
+use crate::jsonrpc::{ErrorCode, ErrorObject};
 
 /// The result of a client's calls.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -30,7 +31,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// assert_eq!(advice(&Error::Busy("64 requests in flight".into())), "try again in a moment");
 /// assert_eq!(Error::from(ErrorObject::new(-32602, "unknown tool: x")).to_string(), "unknown tool: x (-32602)");
 /// ```
-#[derive(Debug, thiserror::Error)]
+/// `Debug` shows the same text, for programs whose `main` returns an error.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The peer answered with an error.
@@ -119,6 +121,30 @@ impl Error {
         matches!(self, Self::Timeout(_))
     }
 
+    /// Whether the peer has no resource at the address it was asked for.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tinymcp::{Error, ErrorObject};
+    ///
+    /// let missing = ErrorObject::new(-32602, "no such note").with_data(json!({"uri": "notes://plan"}));
+    /// assert!(Error::Peer(missing).is_resource_not_found());
+    /// assert!(!Error::Peer(ErrorObject::new(-32602, "uri: missing")).is_resource_not_found());
+    /// ```
+    #[must_use]
+    pub fn is_resource_not_found(&self) -> bool {
+        let Self::Peer(error) = self else { return false };
+        // spec: 2026-07-28 server/resources#error-handling (-32602 that names the address; -32002 of earlier revisions)
+        match error.code {
+            ErrorCode::RESOURCE_NOT_FOUND => true,
+            ErrorCode::INVALID_PARAMS => {
+                let data = error.data.as_ref().and_then(|data| Object::from_json(data.as_raw()).ok());
+                data.is_some_and(|data| data.get::<String>("uri").is_some())
+            }
+            _ => false,
+        }
+    }
+
     /// What the peer answered, if it is the peer's error.
     #[must_use]
     pub fn peer_error(&self) -> Option<&ErrorObject> {
@@ -161,6 +187,12 @@ impl Error {
             Self::Busy(problem) => Self::Busy(problem.clone()),
             Self::NotAnswered { key, error } => Self::NotAnswered { key: key.clone(), error: error.clone() },
         }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

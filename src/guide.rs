@@ -80,7 +80,10 @@
 //! | progress reports that wait for one caller | 64 | | dropped, with a debug line |
 //! | notifications that wait for callbacks | 256 | | dropped, with a warning; "the tools changed" is never lost |
 //! | items on a page of a list, server | 250 | [`page_size`](crate::server::ServerBuilder::page_size) | a further page |
-//! | pages and tools of one listing, client | 1,000 and 100,000 | | [`Error::Protocol`](crate::Error::Protocol) |
+//! | pages and items of a whole list, client | 1,000 and 100,000 | | [`Error::Protocol`](crate::Error::Protocol) |
+//! | pages of an iterator of pages, client | 100,000 | | [`Error::Protocol`](crate::Error::Protocol) |
+//! | results that a client keeps to use again | 256, and 16 MiB; none over 1 MiB | [`no_cache`](crate::client::ClientBuilder::no_cache) | the oldest is forgotten; a larger one is not kept |
+//! | a trace context, each part of it | 8 KiB | | [`Error::InvalidUse`](crate::Error::InvalidUse) |
 //! | the name of a tool or prompt | 128 characters | | refused when it is registered |
 //! | the address of a resource | 8 KiB | | refused when it is registered; error -32602 when it is asked for |
 //! | notifications that wait for callbacks, server | 256 | | dropped, with a warning; "the root folders changed" is never lost |
@@ -103,6 +106,7 @@
 //! | the answer to `server/discover` | 5 s | [`Timeouts::with_probe`](crate::client::Timeouts::with_probe) |
 //! | a call, from the moment it is made, writing included | 60 s | [`Timeouts::with_call`](crate::client::Timeouts::with_call), or for one call [`CallOptions`](crate::client::CallOptions) |
 //! | a call whose timeout starts anew with progress, in all | 1 h | [`Timeouts::with_call_total`](crate::client::Timeouts::with_call_total) |
+//! | telling a log level to a server that was started again | 5 s | |
 //! | closing: frames are written; the server exits by itself; it exits after SIGTERM; own threads end | 1 s; 2 s; 2 s; 500 ms | [`Patience`](crate::transport::Patience) |
 //! | a server's accepted requests, after the end of its input | 5 s | [`grace`](crate::server::ServerBuilder::grace) |
 //!
@@ -113,7 +117,7 @@
 //! | a tool returned an error, or panicked | a result with [`is_error`](crate::protocol::CallToolResult::is_error) | yes |
 //! | bad arguments | the same; the text names every field and what was expected | yes, and can correct itself |
 //! | no such tool | [`Error::Peer`](crate::Error::Peer), code -32602 | as the host decides |
-//! | no such resource | the same, code -32002 in the Legacy era; the address is in the error's data | as the host decides |
+//! | no such resource | the same, code -32002 in the Legacy era; the address is in the error's data; [`is_resource_not_found`](crate::Error::is_resource_not_found) knows both | as the host decides |
 //! | a resource's function returned an error, or panicked | [`Error::Peer`](crate::Error::Peer), code -32603 | as the host decides |
 //! | a tool returned [`ToolError::protocol`](crate::ToolError::protocol) | [`Error::Peer`](crate::Error::Peer) with its code and data | as the host decides |
 //! | the server asked for what this client cannot do | [`Error::Unsupported`](crate::Error::Unsupported); nobody was asked | as the host decides |

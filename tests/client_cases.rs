@@ -136,13 +136,13 @@ fn null_stands_for_absent_and_odd_extras_are_ignored() {
         let client = client(mode);
         let identity = client.initialize().unwrap_or_else(|e| panic!("{mode}: {e}"));
         assert_eq!(identity.instructions, None);
-        assert_eq!(client.list_tools().unwrap_or_else(|e| panic!("{mode}: {e}")).tools.len(), 1);
+        assert_eq!(client.list_tools().unwrap_or_else(|e| panic!("{mode}: {e}")).items.len(), 1);
     }
     for mode in ["null_desc", "odd_desc"] {
         let client = client(mode);
         let list = client.list_tools().unwrap_or_else(|e| panic!("{mode}: {e}"));
-        assert_eq!((list.tools.len(), list.rejected.len()), (1, 0), "{mode}: {list:?}");
-        assert_eq!(list.tools[0].description, None);
+        assert_eq!((list.items.len(), list.rejected.len()), (1, 0), "{mode}: {list:?}");
+        assert_eq!(list.items[0].description, None);
         assert_eq!(client.discover_tools().expect("lists")[0].description(), "");
     }
     for mode in ["ping_array", "ping_null"] {
@@ -165,7 +165,7 @@ fn what_the_server_said_of_itself_is_kept() {
 #[test]
 fn one_malformed_tool_hides_no_other() {
     let list = client("bad_tool").list_tools().expect("lists");
-    let names: Vec<_> = list.tools.iter().map(|tool| tool.name.as_str()).collect();
+    let names: Vec<_> = list.items.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(names, ["t", "b"]);
     let rejected: Vec<_> = list.rejected.iter().map(|rejected| rejected.name.as_deref()).collect();
     assert_eq!(rejected, [Some("c"), None, None, None, None]);
@@ -174,7 +174,7 @@ fn one_malformed_tool_hides_no_other() {
 
 #[test]
 fn pages_are_followed_to_their_end_and_loops_are_errors() {
-    assert_eq!(client("three_pages").list_tools().expect("lists").tools.len(), 4);
+    assert_eq!(client("three_pages").list_tools().expect("lists").items.len(), 4);
     for (mode, word) in [
         ("cursor_loop", "same"),
         ("cursor_pair", "odd"),
@@ -187,7 +187,7 @@ fn pages_are_followed_to_their_end_and_loops_are_errors() {
     }
     for mode in ["no_tools_member", "tools_null"] {
         match client(mode).list_tools() {
-            Ok(list) => assert!(list.tools.is_empty(), "{mode}"),
+            Ok(list) => assert!(list.items.is_empty(), "{mode}"),
             Err(error) => assert!(error.to_string().contains("tools"), "{mode}: {error}"),
         }
     }
@@ -331,7 +331,7 @@ fn a_storm_of_change_notices_is_one_or_two_calls_of_a_callback_that_calls_back()
     let (tx, rx) = channel();
     let client = Client::builder()
         .on_tools_changed(move |client| {
-            let _ = tx.send(client.list_tools().expect("no deadlock").tools.len());
+            let _ = tx.send(client.list_tools().expect("no deadlock").items.len());
         })
         .open(odd("storm"))
         .expect("starts");

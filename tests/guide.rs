@@ -25,10 +25,17 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ("items on a page of a list, server", "server/builder.rs", &["page_size: "]),
     ("notifications that wait for callbacks, server", "server/heard.rs", &["QUEUE: usize = "]),
     (
-        "pages and tools of one listing, client",
-        "client/tools.rs",
-        &["MAX_PAGES: usize = ", "MAX_TOOLS: usize = "],
+        "pages and items of a whole list, client",
+        "client/lists.rs",
+        &["MAX_PAGES: usize = ", "MAX_ITEMS: usize = "],
     ),
+    ("pages of an iterator of pages, client", "client/lists.rs", &["MAX_ITERATED: usize = "]),
+    (
+        "results that a client keeps to use again",
+        "client/cache.rs",
+        &["ENTRIES: usize = ", "ALL_BYTES: usize = ", "ENTRY_BYTES: usize = "],
+    ),
+    ("a trace context, each part of it", "client/trace.rs", &["MAX_BYTES: usize = "]),
     ("the name of a tool or prompt", "registry.rs", &["MAX_NAME_CHARS: usize = "]),
     ("the address of a resource", "protocol/uri_template/mod.rs", &["MAX_BYTES: usize = "]),
     (
@@ -63,6 +70,11 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ("the answer to `server/discover`", "client/builder.rs", &["probe: "]),
     ("a call, from the moment it is made, writing included", "client/builder.rs", &["call: Some("]),
     ("a call whose timeout starts anew with progress, in all", "client/builder.rs", &["call_total: Some("]),
+    (
+        "telling a log level to a server that was started again",
+        "client/log_level.rs",
+        &["RETOLD: Duration = "],
+    ),
     (
         "closing: frames are written; the server exits by itself; it exits after SIGTERM; own threads end",
         "transport/mod.rs",

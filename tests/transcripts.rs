@@ -75,7 +75,7 @@ fn client(versions: &[ProtocolVersion]) -> ClientBuilder {
 /// What the client does, whatever the revision.
 fn converse(client: &Client) {
     client.initialize().expect("settled");
-    assert_eq!(client.list_tools().expect("listed").tools.len(), 4);
+    assert_eq!(client.list_tools().expect("listed").items.len(), 4);
     assert_eq!(client.call_tool("add", json!({"a": 1, "b": 2})).expect("a result").text_content(), "3");
     assert_eq!(client.call_tool("add", json!({"b": 2})).expect("a result").is_error, Some(true));
     let options = CallOptions::default().with_progress(|_| {});

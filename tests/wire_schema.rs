@@ -209,7 +209,7 @@ fn session(version: &ProtocolVersion, served: &[ProtocolVersion]) -> (Vec<Value>
         .tap(from_client.clone());
     let client = testing::pair_with(builder, &server).expect("a pair");
     assert_eq!(client.initialize().expect("settled").version, *version);
-    assert_eq!(client.list_tools().expect("listed").tools.len(), 8);
+    assert_eq!(client.list_tools().expect("listed").items.len(), 8);
     let options = CallOptions::default().with_progress(|_| {}).with_meta("com.example/trace", &"t");
     let all = client.call_tool_with("everything", json!({"n": 1}), &options).expect("a result");
     assert_eq!(all.content.len(), contents().len());

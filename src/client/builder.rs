@@ -8,6 +8,7 @@ use super::asked::Asked;
 use super::handler::{ClientHandler, Handlers, Roots};
 use super::notices::Notices;
 use super::session::Session;
+use super::trace::TraceContext;
 use super::{Client, ClientHandle};
 use crate::era::RequestStamp;
 use crate::error::Result;
@@ -122,7 +123,11 @@ pub struct ClientBuilder {
     pub(super) patience: Patience,
     /// Whether servers are told that this client knows tasks.
     pub(super) tasks: bool,
+    pub(super) trace: Option<Arc<CurrentTrace>>,
+    pub(super) is_caching: bool,
 }
+
+type CurrentTrace = dyn Fn(&str) -> Option<TraceContext> + Send + Sync;
 
 impl Default for ClientBuilder {
     fn default() -> Self {
@@ -144,6 +149,8 @@ impl Default for ClientBuilder {
             notices: Notices::default(),
             patience: Patience::default(),
             tasks: false,
+            trace: None,
+            is_caching: true,
         }
     }
 }

@@ -9,11 +9,13 @@ use serde::Serialize;
 
 use super::input::{Round, Rounds};
 use super::session::{Session, Settled};
+use super::trace::TraceContext;
 use crate::error::{Error, Phase, Result};
 use crate::json::{FromJson, Json, Members, Object};
 use crate::jsonrpc::write_json;
 use crate::method::Method;
 use crate::peer::{NoResult, NotStarted, Patient, Waited, Waiting, wait};
+use crate::protocol::LogLevel;
 use crate::protocol::input::RequestState;
 use crate::protocol::lifecycle::ResultType;
 use crate::protocol::notice::{CancelledParams, ProgressParams};
@@ -40,8 +42,11 @@ pub struct CallOptions {
     resets: Option<bool>,
     cancel: Option<CancelToken>,
     on_progress: Option<OnProgress>,
-    meta: Object,
-    input: Option<Arc<Round>>,
+    pub(super) meta: Object,
+    pub(super) log_level: Option<LogLevel>,
+    pub(super) trace: Option<TraceContext>,
+    pub(super) is_fresh: bool,
+    pub(super) input: Option<Arc<Round>>,
     /// Asks for a task, which is to be kept so long.
     pub(super) task: Option<Option<Duration>>,
 }
@@ -75,9 +80,9 @@ impl CallOptions {
         self
     }
 
-    /// Goes on with a call that ended in [`Outcome::InputRequired`]: `answers` are by the keys of its questions, each
-    /// the result that such a question asks for, and `state` is what the server wants back, unchanged. They belong to
-    /// that call, made with the same name and arguments, and to no other. From 2026-07-28 on.
+    /// Goes on with a call that ended in [`Outcome::InputRequired`](super::Outcome::InputRequired): `answers` are by the
+    /// keys of its questions, each the result that such a question asks for, and `state` is what the server wants back,
+    /// unchanged. They belong to that call, made with the same name and arguments, and to no other. From 2026-07-28 on.
     #[must_use]
     pub fn with_input(mut self, answers: Object, state: Option<RequestState>) -> Self {
         self.input = Some(Arc::new(Round { answers, state }));
@@ -200,6 +205,7 @@ impl Open {
         let start = Instant::now();
         let wants_progress = options.on_progress.is_some()
             || options.resets.unwrap_or(session.config.timeouts.reset_on_progress);
+        let fields = options.fields(session, &settled, &method);
         let sent = settled.peer.request(&method, wants_progress, |out, id| {
             out.push(b'{');
             let before = out.len();
@@ -210,7 +216,7 @@ impl Open {
             if out.len() > before {
                 out.push(b',');
             }
-            if !settled.stamp.write(out, wants_progress.then_some(id), &options.meta) && out.len() > before {
+            if !settled.stamp.write(out, wants_progress.then_some(id), &fields) && out.len() > before {
                 out.pop();
             }
             out.push(b'}');
@@ -353,7 +359,6 @@ pub(super) fn request(
 /// to look at. `true`: it is the answer to the request alone, and so may be cached.
 ///
 /// spec: 2026-07-28 server/utilities/caching#cache-key (what depends on input MUST NOT be cached)
-#[allow(dead_code, reason = "for `prompts/get` and `resources/read`")]
 pub(super) fn request_in_rounds(
     session: &Arc<Session>,
     settled: Arc<Settled>,

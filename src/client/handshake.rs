@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::call::must_be_complete;
+use super::lists::without_unsafe;
 use super::session::{ServerIdentity, Session, Settled};
 use super::state::Turn;
 use crate::era::{Offered, choose, lowered};
@@ -253,7 +254,7 @@ impl Handshake<'_> {
         }
         let identity = Arc::new(ServerIdentity {
             version: result.protocol_version,
-            info: Some(result.server_info).filter(|info| !info.name.is_empty()),
+            info: shown(Some(result.server_info).filter(|info| !info.name.is_empty())),
             capabilities: result.capabilities,
             instructions: result.instructions,
         });
@@ -303,10 +304,18 @@ fn identity(version: ProtocolVersion, discovered: DiscoverResult) -> ServerIdent
     let info = discovered.meta.as_ref().and_then(|fields| fields.get::<Implementation>(meta::SERVER_INFO));
     ServerIdentity {
         version,
-        info,
+        info: shown(info),
         capabilities: discovered.capabilities,
         instructions: discovered.instructions,
     }
+}
+
+/// What is fit for display.
+fn shown(info: Option<Implementation>) -> Option<Implementation> {
+    info.map(|mut info| {
+        without_unsafe(&mut info.icons);
+        info
+    })
 }
 
 fn listed<'a>(versions: impl IntoIterator<Item = &'a ProtocolVersion>) -> String {

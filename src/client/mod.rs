@@ -9,18 +9,23 @@
 mod answer;
 mod asked;
 mod builder;
+mod cache;
 mod call;
 mod handler;
 mod handshake;
 mod input;
+mod lists;
+mod log_level;
 mod notices;
+mod reads;
 mod remote;
 mod role;
 mod session;
 mod state;
 mod tasks;
 mod tool_call;
-mod tools;
+mod trace;
+mod typed;
 mod urls;
 
 use std::ffi::OsStr;
@@ -32,12 +37,13 @@ pub use asked::{Asked, RelatedCall};
 pub use builder::{ClientBuilder, Timeouts};
 pub use call::CallOptions;
 pub use handler::ClientHandler;
+pub use lists::{List, Pages};
 pub use remote::{Caller, RemoteTool};
 pub use session::ServerIdentity;
 use session::Session;
 pub use tasks::TaskHandle;
 pub use tool_call::{CallHandle, Outcome};
-pub use tools::ToolList;
+pub use trace::TraceContext;
 
 use crate::error::Result;
 use crate::json::Json;
@@ -288,15 +294,7 @@ impl ClientHandle {
     pub fn discover_tools(&self) -> Result<Vec<RemoteTool>> {
         let list = self.list_tools()?;
         let caller: Arc<dyn Caller> = Arc::new(self.clone());
-        Ok(list.tools.into_iter().map(|tool| RemoteTool::new(tool, Arc::clone(&caller))).collect())
-    }
-
-    /// All tools of the server, page by page, and the ones that were malformed.
-    ///
-    /// # Errors
-    /// When the server does not answer, or its pages never end: a cursor that comes again, or more than 1,000 pages.
-    pub fn list_tools(&self) -> Result<ToolList> {
-        tools::list(&self.session)
+        Ok(list.into_iter().map(|tool| RemoteTool::new(tool, Arc::clone(&caller))).collect())
     }
 
     /// Whether the server is alive: `ping`, or `server/discover` where the revision has no ping.

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use super::ClientHandle;
 use super::answer::Answers;
 use super::asked::About;
+use super::cache::Cache;
 use super::notices::{Dispatcher, Notices};
 use super::session::{ServerIdentity, Session, SettledAgain};
 use crate::json::{FromJson, Json};
@@ -27,6 +28,8 @@ pub(super) struct ClientRole {
     greeted: Mutex<Option<Arc<ServerIdentity>>>,
     noise: AtomicU64,
     dispatcher: Dispatcher,
+    /// Of the connection that was settled last. Locked for a look.
+    cache: Mutex<Option<Arc<Cache>>>,
     answers: Arc<Answers>,
 }
 
@@ -39,6 +42,7 @@ impl ClientRole {
             noise: AtomicU64::new(0),
             dispatcher: Dispatcher::new(notices, session.clone()),
             answers: Arc::clone(answers),
+            cache: Mutex::new(None),
         }
     }
 
@@ -51,6 +55,11 @@ impl ClientRole {
 
     pub(super) fn settle(&self, is_modern: bool) {
         self.is_modern.store(is_modern, Ordering::SeqCst);
+    }
+
+    /// From now on `cache` hears what changes.
+    pub(super) fn keep_true(&self, cache: Option<&Arc<Cache>>) {
+        *lock(&self.cache) = cache.cloned();
     }
 
     /// Before the server is told that this client is ready.
@@ -139,6 +148,11 @@ impl Role for ClientRole {
     }
 
     fn notified(&self, method: &str, params: Option<&RawValue>) {
+        // Before anybody is told, who would ask at once.
+        let cache = lock(&self.cache).clone();
+        if let Some(cache) = cache {
+            cache.heard(method, params);
+        }
         if method == "notifications/elicitation/complete" {
             self.completed(params);
         }

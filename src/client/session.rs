@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use super::answer::Answers;
 use super::builder::ClientBuilder;
+use super::cache::Cache;
 use super::handshake;
+use super::log_level::Level;
 use super::role::ClientRole;
 use super::state::{Found, Line, State, Turn};
 use crate::era::{Offered, RequestStamp};
@@ -41,13 +43,17 @@ pub(super) struct Settled {
     pub(super) peer: Peer,
     /// What every request says in `_meta`.
     pub(super) stamp: RequestStamp,
+    /// `None` where nothing is to be kept.
+    pub(super) cache: Option<Arc<Cache>>,
 }
 
 impl Settled {
     pub(super) fn new(identity: impl Into<Arc<ServerIdentity>>, peer: Peer, config: &ClientBuilder) -> Self {
         let identity = identity.into();
         let stamp = config.stamp(&identity.version);
-        Self { identity, peer, stamp }
+        // spec: 2026-07-28 server/utilities/caching (results of earlier revisions say nothing of it)
+        let cache = (config.is_caching && stamp.is_modern()).then(Arc::default);
+        Self { identity, peer, stamp, cache }
     }
 
     pub(super) fn is_modern(&self) -> bool {
@@ -71,6 +77,7 @@ pub(super) struct Session {
     pub(super) offered: Offered,
     pub(super) answers: Arc<Answers>,
     role: Arc<ClientRole>,
+    pub(super) level: Arc<Level>,
     state: Mutex<State>,
     /// Bound: [`LISTENERS`]. End of each: its owner's.
     listeners: Mutex<Vec<Weak<dyn SettledAgain>>>,
@@ -89,14 +96,16 @@ impl Session {
         let again = transport.again();
         let session = Arc::new_cyclic(|session: &Weak<Self>| Self {
             role: Arc::new(ClientRole::new(config.notices.clone(), &answers, session)),
+            level: Arc::new(Level::new(session.clone())),
             config,
             offered,
             answers,
             state: State::new(),
             listeners: Mutex::default(),
         });
-        let role = Arc::downgrade(&session.role);
+        let (role, level) = (Arc::downgrade(&session.role), Arc::downgrade(&session.level));
         session.on_settled_again(role)?;
+        session.on_settled_again(level)?;
         let peer = session.start(transport)?;
         *lock(&session.state) = State::Opened(Line::new(peer, again));
         Ok(session)
@@ -218,7 +227,11 @@ impl Session {
             return Err(self.closed(Phase::Handshake, Some(&turn.line.peer), Duration::ZERO));
         }
         let settled = Arc::new(handshake::settle(self, turn, cancel)?);
-        if turn.finish(&settled, || self.role.settle(settled.is_modern())) {
+        let tell = || {
+            self.role.settle(settled.is_modern());
+            self.role.keep_true(settled.cache.as_ref());
+        };
+        if turn.finish(&settled, tell) {
             Ok(settled)
         } else {
             Err(self.closed(Phase::Handshake, Some(&settled.peer), Duration::ZERO))

@@ -189,7 +189,8 @@ macro_rules! integers {
                 }
                 match integer(text) {
                     Some(n) => Self::try_from(n).map_err(|_| {
-                        JsonError::new(format!("{n} is not between {} and {}", Self::MIN, Self::MAX))
+                        let text = excerpt(text);
+                        JsonError::new(format!("{text} is not between {} and {}", Self::MIN, Self::MAX))
                     }),
                     None => Err(JsonError::expected("an integer", raw)),
                 }

@@ -263,6 +263,16 @@ impl ReadResourceResult {
     pub fn blob(uri: impl Into<String>, bytes: &[u8]) -> Self {
         Self::new(vec![BlobResourceContents::from_bytes(uri, bytes).into()])
     }
+
+    /// All its text, parts parted by line breaks.
+    #[must_use]
+    pub fn text_content(&self) -> String {
+        let texts = self.contents.iter().filter_map(|part| match part {
+            ResourceContents::Text(part) => Some(part.text.as_str()),
+            ResourceContents::Blob(_) => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
 }
 
 wire::builders!(ReadResourceResult {

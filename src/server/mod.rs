@@ -38,7 +38,7 @@ use crossbeam_channel::select;
 use pace::Paces;
 pub use tasks::TaskOptions;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Seconds};
 use crate::jsonrpc::Message;
 use crate::peer::{CloseReport, Peer, Setup, Writing};
 use crate::prompt::PromptRegistry;
@@ -135,7 +135,7 @@ impl Server {
         // They are no work to drain: they would never be done.
         self.0.end_subscriptions(connection.number);
         if !peer.drain(Deadline::after(Some(config.grace))) {
-            log::warn!("requests are left unfinished after the grace of {:?}", config.grace);
+            log::warn!("requests are left unfinished after the grace of {}", Seconds(config.grace));
         }
         self.0.changes.forget(connection.number);
         config.features.iter().for_each(|feature| feature.connection_ended(connection.number));

@@ -98,7 +98,11 @@ fn results_keep_their_kind() {
         (Ok(json!({"content": [], "resultType": "complete"})), "ok"),
         (Ok(json!({"content": []})), "ok"),
         (Ok(json!({"content": [], "isError": true})), "failed"),
-        (Ok(json!({"content": [], "resultType": "input_required"})), "unsupported"),
+        (Ok(json!({"content": [], "resultType": "input_required"})), "protocol"),
+        (
+            Ok(json!({"resultType": "input_required", "inputRequests": {"q": {"method": "roots/list"}}})),
+            "unsupported",
+        ),
         (Ok(json!({"content": [], "resultType": "surprise"})), "unsupported"),
         (Ok(json!({"content": 5})), "protocol"),
         (Ok(json!(5)), "protocol"),
@@ -139,7 +143,7 @@ fn list(pages: &[Value]) -> tinymcp::Result<(Vec<String>, usize)> {
             cursor = page["nextCursor"].clone();
         }
         let list = listing.join().expect("no panic")?;
-        Ok((list.tools.into_iter().map(|tool| tool.name).collect(), list.rejected.len()))
+        Ok((list.items.into_iter().map(|tool| tool.name).collect(), list.rejected.len()))
     })
 }
 

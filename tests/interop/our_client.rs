@@ -80,10 +80,10 @@ fn echo(used: &Used, version: &str, failure: &str, unknown: Unknown) {
 
     let list = client.list_tools().expect("a list");
     assert!(list.rejected.is_empty(), "{:?}", list.rejected);
-    let mut names: Vec<_> = list.tools.iter().map(|tool| tool.name.as_str()).collect();
+    let mut names: Vec<_> = list.items.iter().map(|tool| tool.name.as_str()).collect();
     names.sort_unstable();
     assert_eq!(names, ["count", "echo", "fail"]);
-    let count = list.tools.iter().find(|tool| tool.name == "count").expect("listed");
+    let count = list.items.iter().find(|tool| tool.name == "count").expect("listed");
     assert!(count.output_schema.is_some());
 
     let result = client.call_tool("echo", json!({ "message": "grüße ☕\n\u{0}" })).expect("a result");
@@ -115,7 +115,7 @@ fn each_revision(open: &dyn Fn(&[ProtocolVersion]) -> Used) {
     for version in LEGACY {
         let used = open(std::slice::from_ref(&version));
         assert_eq!(used.client.initialize().expect("settled").version, version);
-        assert!(!used.client.list_tools().expect("a list").tools.is_empty());
+        assert!(!used.client.list_tools().expect("a list").items.is_empty());
         assert_eq!(used.sent("server/discover"), 0);
         used.close();
     }
@@ -185,8 +185,8 @@ fn everything(peers: &Peers) {
     assert!(identity.instructions.as_ref().is_some_and(|text| !text.is_empty()));
     let list = client.list_tools().expect("a list");
     assert!(list.rejected.is_empty(), "{:?}", list.rejected);
-    assert!(list.tools.len() >= 10, "{} tools", list.tools.len());
-    let tool = |name: &str| list.tools.iter().find(|tool| tool.name == name).expect("listed");
+    assert!(list.items.len() >= 10, "{} tools", list.items.len());
+    let tool = |name: &str| list.items.iter().find(|tool| tool.name == name).expect("listed");
     assert!(tool("get-structured-content").output_schema.is_some());
     let hints = tool("get-sum").annotations.as_ref().expect("annotated");
     assert_eq!((hints.read_only_hint, hints.destructive_hint), (Some(true), Some(false)));
