@@ -86,6 +86,11 @@ fn who_only_wants_the_result_need_not_know_of_tasks() {
             client.start_call("later", (), &options).expect("sent").wait().expect("a result").text_content(),
             "later"
         );
+        // Neither need who calls a remote tool.
+        let tools = client.discover_tools().expect("tools");
+        let later = tools.iter().find(|tool| tinymcp::Tool::name(*tool) == "later").expect("later");
+        let result = tinymcp::Tool::execute(later, tinymcp::Arguments::empty(), &Context::detached());
+        assert_eq!(result.expect("a result").text_content(), "later");
         if is_modern {
             assert_eq!(call("never").expect("a result").text_content(), "at once");
         } else {
@@ -238,7 +243,7 @@ fn every_status_of_a_task() {
     for (last, expected) in rows {
         let mut scripted = Scripted::with_task(Client::builder().tasks(), CallOptions::default());
         scripted.look(task("working", json!({})));
-        scripted.look(task("a later word", json!({"pollIntervalMs": "odd"})));
+        scripted.look(task("a later word", json!({})));
         scripted.look(last.clone());
         assert_eq!(scripted.outcome(), expected, "{last}");
     }
@@ -268,7 +273,7 @@ fn a_question_is_put_to_the_user_once() {
         "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}}})
     };
     let waiting = |requests: Value| task("input_required", json!({"inputRequests": requests}));
-    let mut update = |scripted: &mut Scripted, keys: &[&str]| {
+    let update = |scripted: &mut Scripted, keys: &[&str]| {
         let request = scripted.peer.expect_request("tasks/update");
         let params = request.params.expect("params").to_value();
         let given: Vec<_> = params["inputResponses"].as_object().expect("answers").keys().cloned().collect();

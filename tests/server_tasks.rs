@@ -33,11 +33,11 @@ fn form(message: &str) -> ElicitParams {
     ElicitParams::form(message, RequestedSchema::new().required("name", PrimitiveSchema::text()))
 }
 
+type Handler = Box<dyn Fn(&Context) -> Result<String, ToolError> + Send + Sync>;
+
 fn tools(gate: &Gate) -> ToolRegistry {
     let tools = ToolRegistry::new();
-    let add = |name: &str,
-               mode: TaskMode,
-               run: Box<dyn Fn(&Context) -> Result<String, ToolError> + Send + Sync>| {
+    let add = |name: &str, mode: TaskMode, run: Handler| {
         let schema = json!({"type": "object"});
         let tool = FnTool::new(name, "", schema, move |_, cx| run(cx)).task_mode(mode);
         tools.register(tool).expect("registered");
@@ -295,7 +295,7 @@ fn what_a_modern_task_asks_is_answered_by_key() {
     // Looking again changes nothing, and neither does what was not asked.
     let again = dialog.ask("tasks/get", json!({"taskId": id})).result();
     assert_eq!(again, first);
-    let mut update = |dialog: &mut Dialog, responses: Value| {
+    let update = |dialog: &mut Dialog, responses: Value| {
         let ack = dialog.ask("tasks/update", json!({"taskId": id, "inputResponses": responses})).result();
         assert_eq!(
             (&ack["resultType"], ack.as_object().map(serde_json::Map::len)),
@@ -518,6 +518,7 @@ fn limits_are_kept_and_told() {
     assert_eq!(look_while(&mut dialog, &third, "working")["status"], "completed");
     assert_eq!(look_while(&mut dialog, &held, "working")["status"], "completed");
 
+    let (server, _) = server_with(TaskOptions::default());
     let mut dialog = legacy(&server);
     let rows = [
         (json!({}), 3_600_000),

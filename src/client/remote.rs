@@ -7,6 +7,7 @@ use super::{CallOptions, ClientHandle};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::json::Json;
+use crate::protocol::task::legacy::TaskSupport;
 use crate::protocol::{CallToolResult, ToolDefinition};
 use crate::tool::{Arguments, Tool, ToolError};
 
@@ -68,6 +69,10 @@ impl Tool for RemoteTool {
         cx: &Context,
     ) -> std::result::Result<CallToolResult, ToolError> {
         let mut options = CallOptions::default().with_cancel(cx.cancel_token());
+        if self.definition.task_support() == TaskSupport::Required {
+            // spec: 2025-11-25 basic/utilities/tasks#tool-level-negotiation
+            options = options.with_task(None);
+        }
         if cx.wants_progress() {
             let cx = cx.clone();
             options = options.with_progress(move |report| {

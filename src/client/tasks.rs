@@ -359,14 +359,7 @@ fn from_legacy(task: legacy::Task) -> Task {
     modern
 }
 
-/// What a server answered a tool call with that became a task.
-pub(super) enum Created {
-    Task(Task),
-    /// Nothing of the kind.
-    No,
-}
-
-/// Looks whether a result is a task instead.
+/// The task that a server answered a tool call with, if it did.
 ///
 /// # Errors
 /// When it is one, and nothing allows that.
@@ -376,7 +369,7 @@ pub(super) fn created(
     settled: &Settled,
     session: &Session,
     asked_for: bool,
-) -> Result<Created> {
+) -> Result<Option<Task>> {
     let wrong = |problem: String| Error::Protocol(format!("the result of tools/call: {problem}"));
     if settled.is_modern() {
         return match kind {
@@ -384,19 +377,17 @@ pub(super) fn created(
             Some("task") if !session.config.tasks => {
                 Err(wrong("a task, and this client did not declare that it knows tasks".to_owned()))
             }
-            Some("task") => {
-                Task::from_json(result.as_raw()).map(Created::Task).map_err(|e| wrong(e.to_string()))
-            }
-            _ => Ok(Created::No),
+            Some("task") => Task::from_json(result.as_raw()).map(Some).map_err(|e| wrong(e.to_string())),
+            _ => Ok(None),
         };
     }
     if !asked_for {
-        return Ok(Created::No);
+        return Ok(None);
     }
     // A server may have given the result at once.
     match legacy::CreateTaskResult::from_json(result.as_raw()) {
-        Ok(created) => Ok(Created::Task(from_legacy(created.task))),
-        Err(_) => Ok(Created::No),
+        Ok(created) => Ok(Some(from_legacy(created.task))),
+        Err(_) => Ok(None),
     }
 }
 
@@ -416,8 +407,8 @@ pub(super) fn wish(ttl: Option<Duration>, settled: &Settled) -> Result<Option<Js
     if !tasks.is_some_and(|tasks| tasks.allows(Method::ToolsCall.name())) {
         return Err(Error::Unsupported("the server runs no calls as tasks".to_owned()));
     }
-    let mut wish = legacy::TaskMetadata::default();
-    wish.ttl = ttl.map(|ttl| u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
+    let ttl = ttl.map(|ttl| u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
+    let wish = legacy::TaskMetadata { ttl, ..legacy::TaskMetadata::default() };
     Ok(Some(Json::new(&wish).map_err(|e| Error::InvalidUse(e.to_string()))?))
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::call::{CallOptions, Open, must_be_complete, settled};
 use super::input::{Rounds, questions};
 use super::session::{Session, Settled};
-use super::tasks::{Created, TaskHandle, created, wish};
+use super::tasks::{TaskHandle, created, wish};
 use crate::era::read_call_result;
 use crate::error::{Error, Result};
 use crate::json::Json;
@@ -207,7 +207,7 @@ fn came(result: &Json, settled: &Settled, session: &Session, asked_for: bool) ->
     if kind == Some(&ResultType::InputRequired) && settled.is_modern() {
         return Ok(None);
     }
-    if let Created::Task(task) = created(result, kind.map(ResultType::as_str), settled, session, asked_for)? {
+    if let Some(task) = created(result, kind.map(ResultType::as_str), settled, session, asked_for)? {
         return Ok(Some(Came::Task(task)));
     }
     must_be_complete(kind)?;

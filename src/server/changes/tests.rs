@@ -386,7 +386,7 @@ fn what_is_watched_has_limits() {
     let listen = |uris: std::ops::Range<usize>| {
         modern(json!({"resourceSubscriptions": uris.map(uri).collect::<Vec<_>>()}))
     };
-    let full = "server busy: no more than 1024 resources are watched for a connection";
+    let full = "server busy: no more than 1024 resources and tasks are watched for a connection";
     client.request(1, "subscriptions/listen", listen(0..25));
     let error = client.expect_error(crate::RequestId::from(1));
     assert_eq!((error.code, error.message.as_str()), (-32603, full));

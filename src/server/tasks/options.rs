@@ -33,15 +33,21 @@ pub struct TaskOptions {
     pub max_bytes: usize,
 }
 
+const DEFAULT_TTL: Duration = Duration::from_secs(3600);
+
+const MAX_TTL: Duration = Duration::from_secs(86_400);
+
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
 /// A shorter life is none: a client could not fetch the result.
-pub(super) const MIN_TTL: Duration = Duration::from_secs(1);
+const MIN_TTL: Duration = Duration::from_secs(1);
 
 impl Default for TaskOptions {
     fn default() -> Self {
         Self {
-            ttl: Duration::from_secs(3600),
-            max_ttl: Duration::from_secs(86_400),
-            poll_interval: Duration::from_secs(1),
+            ttl: DEFAULT_TTL,
+            max_ttl: MAX_TTL,
+            poll_interval: POLL_INTERVAL,
             max_tasks: 1024,
             max_running: 64,
             max_result_bytes: 16 * 1024 * 1024,
