@@ -75,9 +75,11 @@
 //! | `mcp-writer` | every connection | 0 or 1, from the first frame that cannot be written at once | writes what nobody else may wait for | with the connection |
 //! | `mcp-stderr` | a client's child process | 1, if stderr is captured | reads the child's stderr | with the pipe; never waited for |
 //! | `mcp-lines` | a client's child process | 1, if there is a callback for lines of stderr | runs the callback, in order | after the last line; never waited for |
+//! | `mcp-listen` | a client | 0 or 1, while there is something of it to do | subscribes to resources of Legacy servers, opens broken-off streams of changes again, looks at the clock for them | when nothing of that is left; with the client; never waited for |
 //! | `mcp-changes` | a server | 0 or 1, from the first change that somebody wants to hear of | tells the clients of all its connections what has changed, 10 ms after the first of a burst of changes; a client that does not read is tried again after 100 ms and delays no other | after 10 s without work, or with the last connection that listens |
 //! | `mcp-heard` | a server | 0 or 1, from the first notification of a client that has a callback | runs the callbacks, in order | with the server, after the callback that runs then |
 //! | `mcp-notices` | a client | 0 or 1, from the first notification that has a callback | runs the callbacks, in order | with the connection, after the callback that runs then |
+//! | `mcp-schema` | whoever compiles a schema (feature `validation`) | 1 | compiles it, on a stack that is large enough | when it is done, which is waited for |
 //!
 //! [`Server::start`](crate::Server::start) blocks the thread that calls it. A server with many connections calls
 //! [`Server::serve`](crate::Server::serve) on a thread for each.
@@ -100,7 +102,11 @@
 //! | bytes for a peer that does not read, client | 64 MiB | [`max_unsent_bytes`](crate::client::ClientBuilder::max_unsent_bytes) | [`Error::Busy`](crate::Error::Busy) |
 //! | frames in each direction of a memory pair | 256 | | writing waits |
 //! | progress reports that wait for one caller | 64 | | dropped, with a debug line |
-//! | notifications that wait for callbacks | 256 | | dropped, with a warning; "the tools changed" is never lost |
+//! | notifications that wait for callbacks | 256 | | dropped, with a warning; changes are never lost |
+//! | streams of changes that are open, client | 64 | | [`Error::Busy`](crate::Error::Busy) |
+//! | resources that one of them names | 10,000 | | [`Error::InvalidUse`](crate::Error::InvalidUse) |
+//! | changes that wait for a taker or a callback | each of what was asked for, once | | what changes again before is one change |
+//! | tries to open a stream again that broke off, in a row | 5 | | it ends with the last error; callbacks wait for a reconnect, with a warning |
 //! | items on a page of a list, server | 250 | [`page_size`](crate::server::ServerBuilder::page_size) | a further page |
 //! | pages and items of a whole list, client | 1,000 and 100,000 | | [`Error::Protocol`](crate::Error::Protocol) |
 //! | pages of an iterator of pages, client | 100,000 | | [`Error::Protocol`](crate::Error::Protocol) |
@@ -125,6 +131,14 @@
 //! | messages of a batch | 4,096 | | error -32600 for all of it |
 //! | a URI template, and a URI to be matched with one | 8 KiB and 64 variables | | an error; no match |
 //! | arguments of a recursive type, nested in each other | 128 levels | | bad arguments |
+//! | the text of a schema (feature `validation`) | 1 MiB | | the schema is refused |
+//! | different patterns, and references, of a schema | 200 and 1,000 | | the schema is refused |
+//! | a compiled pattern of a schema | 1 MiB | | the schema is refused |
+//! | what a compiled schema notes for its messages | 32 MiB | | the schema is refused |
+//! | looks at a value that is compared with a schema | 1,000,000 and 16 a byte | | it does not fit |
+//! | the stack that comparing takes | 1 MiB | | it does not fit |
+//! | problems of one value that are told | 20 | | the first ones |
+//! | tools of a server whose results a client compares | 1,024 | | those of others are not compared, with a warning |
 //!
 //! | time | default | set by |
 //! |---|---|---|
@@ -132,6 +146,8 @@
 //! | the answer to `server/discover` | 5 s | [`Timeouts::with_probe`](crate::client::Timeouts::with_probe) |
 //! | a call, from the moment it is made, writing included | 60 s | [`Timeouts::with_call`](crate::client::Timeouts::with_call), or for one call [`CallOptions`](crate::client::CallOptions) |
 //! | a call whose timeout starts anew with progress, in all | 1 h | [`Timeouts::with_call_total`](crate::client::Timeouts::with_call_total) |
+//! | before a stream of changes that broke off is opened again | 1 s; a random part less | [`Timeouts::with_reopen`](crate::client::Timeouts::with_reopen) |
+//! | the same before further tries, which doubles | 30 s at most | |
 //! | telling a log level to a server that was started again | 5 s | |
 //! | closing: frames are written; the server exits by itself; it exits after SIGTERM; own threads end | 1 s; 2 s; 2 s; 500 ms | [`Patience`](crate::transport::Patience) |
 //! | a server's accepted requests, after the end of its input | 5 s | [`grace`](crate::server::ServerBuilder::grace) |
@@ -147,6 +163,8 @@
 //! |---|---|---|
 //! | a tool returned an error, or panicked | a result with [`is_error`](crate::protocol::CallToolResult::is_error) | yes |
 //! | bad arguments | the same; the text names every field and what was expected | yes, and can correct itself |
+//! | a result that breaks its tool's output schema, noticed by the server (feature `validation`) | the same; an error in the server's log | yes |
+//! | the same, noticed by the client | [`Error::Protocol`](crate::Error::Protocol) | as the host decides |
 //! | no such tool | [`Error::Peer`](crate::Error::Peer), code -32602 | as the host decides |
 //! | no such resource | the same, code -32002 in the Legacy era; the address is in the error's data; [`is_resource_not_found`](crate::Error::is_resource_not_found) knows both | as the host decides |
 //! | a resource's function returned an error, or panicked | [`Error::Peer`](crate::Error::Peer), code -32603 | as the host decides |
@@ -186,6 +204,13 @@
 //! **Unknown arguments are ignored** with a debug line, as models invent some now and then.
 //! [`deny_unknown_arguments`](crate::FnTool::deny_unknown_arguments) makes them an error and tells clients so in the schema.
 //!
+//! **Schemas are checked in part** by default: a tool that `tool!` makes reads its arguments by their types; of a schema given at
+//! run time types, required and unknown members, `enum`, `const` and `items` count. With the feature `validation` a registry
+//! compares arguments and structured results with all of it, and clients compare results with the output schemas
+//! they know; see `json::Validator` for dialects and limits. The tool's author hears of a schema that cannot
+//! be used when the tool is registered. Only alternatives at each level of a deep value can be too many to compare, or to tell
+//! what is wrong: that work is ended by unwinding, which a program built with `panic = "abort"` does not survive.
+//!
 //! **Large integers**: JSON passes through this crate as text, so 64-bit integers arrive exactly in `u64` and `i64`, and larger
 //! ones in [`Json`](crate::json::Json). JavaScript hosts read every number as a double and round beyond 2^53: return 64-bit
 //! ids as strings, and declare the parameters that take them back as `String`.
@@ -211,6 +236,17 @@
 //! one that lives: the old process ends first, by the steps and times of closing, and every handle goes on with the new one.
 //! Nothing is sent again by itself: whether a call that was open has done its work is for its caller to find out. Threads that ask
 //! at once share one start; calls that are made meanwhile wait for it, until their cancel token fires.
+//!
+//! # Hearing of changes
+//!
+//! [`ClientHandle::listen`](crate::ClientHandle::listen) gives an iterator of changes, and the builder takes callbacks such as
+//! [`on_tools_changed`](crate::client::ClientBuilder::on_tools_changed); both work alike with servers of either era. Changes are
+//! kept as marks, not in a queue: what changes ten times before it is looked at is one change, and the last change is never lost.
+//! Several streams get what each asked for; in what order different things are told is not promised.
+//!
+//! A stream outlives its connection. [`Change::Interrupted`](crate::client::Change::Interrupted) says that changes may be missed;
+//! when the server is heard again, after a try of the client itself or a [`reconnect`](crate::ClientHandle::reconnect), everything
+//! that was asked for counts as changed, once. It ends when the server ends it, when it is closed, or with the client.
 //!
 //! # Platforms
 //!

@@ -22,6 +22,10 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ("frames in each direction of a memory pair", "transport/memory.rs", &["FRAMES: usize = "]),
     ("progress reports that wait for one caller", "peer/pending.rs", &["PROGRESS: usize = "]),
     ("notifications that wait for callbacks", "client/notices.rs", &["QUEUE: usize = "]),
+    ("streams of changes that are open, client", "client/changes/mod.rs", &["MAX_OPEN: usize = "]),
+    ("resources that one of them names", "client/changes/mod.rs", &["MAX_URIS: usize = "]),
+    ("changes that wait for a taker or a callback", "client/changes/marks.rs", &[]),
+    ("tries to open a stream again that broke off, in a row", "client/changes/subs.rs", &["TRIES: u32 = "]),
     ("items on a page of a list, server", "server/builder.rs", &["page_size: "]),
     ("notifications that wait for callbacks, server", "server/heard.rs", &["QUEUE: usize = "]),
     (
@@ -70,10 +74,36 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         &["MAX_BYTES: usize = ", "MAX_VARIABLES: usize = "],
     ),
     ("arguments of a recursive type, nested in each other", "json/read.rs", &["MAX_DEPTH: usize = "]),
+    (
+        "the text of a schema (feature `validation`)",
+        "json/validation/mod.rs",
+        &["MAX_SCHEMA_BYTES: usize = "],
+    ),
+    (
+        "different patterns, and references, of a schema",
+        "json/validation/schema.rs",
+        &["MAX_PATTERNS: usize = ", "MAX_REFERENCES: usize = "],
+    ),
+    ("a compiled pattern of a schema", "json/validation/mod.rs", &["PATTERN_BYTES: usize = "]),
+    (
+        "what a compiled schema notes for its messages",
+        "json/validation/schema.rs",
+        &["MAX_NOTES_BYTES: usize = "],
+    ),
+    (
+        "looks at a value that is compared with a schema",
+        "json/validation/mod.rs",
+        &["STEPS: u64 = ", "STEPS_A_BYTE: u64 = "],
+    ),
+    ("the stack that comparing takes", "json/validation/counted.rs", &["STACK_BYTES: usize = "]),
+    ("problems of one value that are told", "json/validation/mod.rs", &["PROBLEMS: usize = "]),
+    ("tools of a server whose results a client compares", "client/results.rs", &["MAX_SCHEMAS: usize = "]),
     ("settling the protocol, all of it", "client/builder.rs", &["connect: Some("]),
     ("the answer to `server/discover`", "client/builder.rs", &["probe: "]),
     ("a call, from the moment it is made, writing included", "client/builder.rs", &["call: Some("]),
     ("a call whose timeout starts anew with progress, in all", "client/builder.rs", &["call_total: Some("]),
+    ("before a stream of changes that broke off is opened again", "client/builder.rs", &["reopen: "]),
+    ("the same before further tries, which doubles", "client/changes/mod.rs", &["MAX_PAUSE: Duration = "]),
     (
         "telling a log level to a server that was started again",
         "client/log_level.rs",
@@ -192,7 +222,9 @@ fn the_guide_names_every_thread() {
         "peer/reader.rs",
         "peer/outbox.rs",
         "client/notices.rs",
+        "client/changes/hub.rs",
         "transport/stderr.rs",
+        "json/validation/mod.rs",
     ] {
         let code = source(file);
         let names: Vec<_> = code.split('"').filter(|text| text.starts_with("mcp-")).collect();

@@ -1,6 +1,6 @@
 //! Listing and reading resources, in every revision and over the wire.
 
-#[cfg(feature = "_schema-tests")]
+#[cfg(feature = "validation")]
 #[path = "support/schema.rs"]
 mod schema;
 
@@ -61,7 +61,7 @@ impl Peer {
         let id = self.send(method, params);
         let message: Value = serde_json::from_str(&self.peer.expect_frame()).expect("JSON");
         assert_eq!(message["id"], id, "{message}");
-        #[cfg(feature = "_schema-tests")]
+        #[cfg(feature = "validation")]
         schema::check_frame(&self.version, tinymcp::method::Direction::ToClient, &message, Some(method));
         match message.get("error") {
             Some(error) => Err(serde_json::from_value(error.clone()).expect("an error")),

@@ -525,5 +525,11 @@ fn nesting_without_end_is_refused_before_the_stack_ends() {
     let schema = format!(r#"{{"type":"object","items":{}}}"#, nested("items"));
     let schema = Json::parse(&schema).expect("JSON");
     let deep = FnTool::new("deep", "A tool of somebody else", schema, |_, _| ());
-    ToolRegistry::new().register(deep).expect("it is only odd");
+    let registered = ToolRegistry::new().register(deep);
+    if cfg!(feature = "validation") {
+        let error = registered.expect_err("it cannot be compared with").to_string();
+        assert_eq!(error, "invalid schema of tool deep: nested more than 128 levels deep");
+    } else {
+        registered.expect("it is only odd");
+    }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::asked::Asked;
+use super::changes::Filter;
 use super::handler::{ClientHandler, Handlers, Roots};
 use super::notices::Notices;
 use super::session::Session;
@@ -37,6 +38,9 @@ pub struct Timeouts {
     pub call_total: Option<Duration>,
     /// Whether progress starts `call` anew. Each call then asks for progress. Default: no.
     pub reset_on_progress: bool,
+    /// Before a stream of change notices that broke off is opened again; twice as long before each further try, up to
+    /// 30 s, and a random part of it shorter. Default: 1 s.
+    pub reopen: Duration,
 }
 
 impl Default for Timeouts {
@@ -47,6 +51,7 @@ impl Default for Timeouts {
             call: Some(Duration::from_secs(60)),
             call_total: Some(Duration::from_secs(3600)),
             reset_on_progress: false,
+            reopen: Duration::from_secs(1),
         }
     }
 }
@@ -83,6 +88,13 @@ impl Timeouts {
     #[must_use]
     pub fn with_call_total(mut self, time: impl Into<Option<Duration>>) -> Self {
         self.call_total = time.into();
+        self
+    }
+
+    /// Sets the time before a stream of change notices is opened again.
+    #[must_use]
+    pub fn with_reopen(mut self, time: Duration) -> Self {
+        self.reopen = time;
         self
     }
 
@@ -125,6 +137,8 @@ pub struct ClientBuilder {
     pub(super) tasks: bool,
     pub(super) trace: Option<Arc<CurrentTrace>>,
     pub(super) is_caching: bool,
+    #[cfg(feature = "validation")]
+    pub(super) trusts_results: bool,
 }
 
 type CurrentTrace = dyn Fn(&str) -> Option<TraceContext> + Send + Sync;
@@ -147,6 +161,8 @@ impl Default for ClientBuilder {
             },
             tap: None,
             notices: Notices::default(),
+            #[cfg(feature = "validation")]
+            trusts_results: false,
             patience: Patience::default(),
             tasks: false,
             trace: None,
@@ -225,11 +241,60 @@ impl ClientBuilder {
         self
     }
 
-    /// Calls `callback` after the server said that its tools changed; a burst of notices is one call. So does a reconnect, as
-    /// nobody knows what changed meanwhile. It runs on a thread of its own and may use the handle as it likes.
+    /// Calls `callback` after the server said that its tools changed.
+    ///
+    /// Callbacks run on a thread of their own, one at a time, and may use the handle as they like: list the tools, listen to
+    /// more changes, close the client. A burst of notices is one call, 10 ms later, and changes during the callback are one more.
+    /// So is a reconnect, as nobody knows what changed meanwhile. What an iterator of changes takes, they are told as well:
+    /// see [`ClientHandle::listen`].
+    ///
+    /// A Modern server tells of changes that it was asked for: that is done once the protocol is settled, without waiting for the
+    /// answer. If it does not succeed there is a warning in the log.
+    ///
+    /// ```
+    /// use tinymcp::{Client, Server, ToolRegistry, testing, tool};
+    ///
+    /// let (tx, rx) = std::sync::mpsc::channel();
+    /// let builder = Client::builder().on_tools_changed(move |client| {
+    ///     let _ = tx.send(client.list_tools().map(|list| list.items.len()));
+    /// });
+    /// let server = Server::builder("growing", "1.0.0").tools(ToolRegistry::new()).build()?;
+    /// let client = testing::pair_with(builder, &server)?;
+    /// assert!(client.list_tools()?.items.is_empty());
+    /// server.tools().register(tool! { fn echo(text: String) -> String { text } })?;
+    /// assert_eq!(rx.recv()??, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn on_tools_changed(mut self, callback: impl Fn(&ClientHandle) + Send + Sync + 'static) -> Self {
         self.notices.on_tools_changed = Some(Arc::new(callback));
+        self
+    }
+
+    /// The same for the list of prompts.
+    #[must_use]
+    pub fn on_prompts_changed(mut self, callback: impl Fn(&ClientHandle) + Send + Sync + 'static) -> Self {
+        self.notices.on_prompts_changed = Some(Arc::new(callback));
+        self
+    }
+
+    /// The same for the list of resources and of resource templates.
+    #[must_use]
+    pub fn on_resources_changed(mut self, callback: impl Fn(&ClientHandle) + Send + Sync + 'static) -> Self {
+        self.notices.on_resources_changed = Some(Arc::new(callback));
+        self
+    }
+
+    /// The same for what these resources hold. The callback is given the URI that changed, as it is written here. Resources that
+    /// are not known yet are better [listened to](ClientHandle::listen) later.
+    #[must_use]
+    pub fn on_resource_updated<S: AsRef<str>>(
+        mut self,
+        uris: impl IntoIterator<Item = S>,
+        callback: impl Fn(&ClientHandle, &str) + Send + Sync + 'static,
+    ) -> Self {
+        let uris = Filter::new().resource_uris(uris);
+        self.notices.on_resource_updated = Some((uris, Arc::new(callback)));
         self
     }
 
@@ -391,11 +456,20 @@ impl ClientBuilder {
         self
     }
 
-    /// Calls `callback` with every other notification, in order, on the same thread. If it cannot keep up, up to
-    /// 256 wait and further ones are dropped, which is reported in the log.
+    /// Calls `callback` with every notification that no other callback and no [`Changes`](super::Changes) takes, in order, on
+    /// the same thread. If it cannot keep up, up to 256 wait and further ones are dropped, which is reported in the log.
     #[must_use]
     pub fn on_notification(mut self, callback: impl Fn(&str, Option<&Json>) + Send + Sync + 'static) -> Self {
         self.notices.on_other = Some(Arc::new(callback));
+        self
+    }
+
+    /// Takes structured results as they come, and does not compare them with the output schemas of their tools (feature
+    /// `validation`).
+    #[cfg(feature = "validation")]
+    #[must_use]
+    pub fn trust_results(mut self) -> Self {
+        self.trusts_results = true;
         self
     }
 

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::input::{Round, Rounds};
+#[cfg(feature = "validation")]
+use super::results::Expected;
 use super::session::{Session, Settled};
 use super::trace::TraceContext;
 use crate::error::{Error, Phase, Result};
@@ -49,6 +51,9 @@ pub struct CallOptions {
     pub(super) input: Option<Arc<Round>>,
     /// Asks for a task, which is to be kept so long.
     pub(super) task: Option<Option<Duration>>,
+    /// What a caller that knows the tool expects of the result.
+    #[cfg(feature = "validation")]
+    pub(super) expected: Option<Arc<Expected>>,
 }
 
 impl CallOptions {
@@ -81,8 +86,9 @@ impl CallOptions {
     }
 
     /// Goes on with a call that ended in [`Outcome::InputRequired`](super::Outcome::InputRequired): `answers` are by the
-    /// keys of its questions, each the result that such a question asks for, and `state` is what the server wants back,
-    /// unchanged. They belong to that call, made with the same name and arguments, and to no other. From 2026-07-28 on.
+    /// keys of its questions, each the result that such a question asks for, and `state` is what the server wants
+    /// back, unchanged. They belong to that call, made with the same name and arguments, and to no other. From
+    /// 2026-07-28 on.
     #[must_use]
     pub fn with_input(mut self, answers: Object, state: Option<RequestState>) -> Self {
         self.input = Some(Arc::new(Round { answers, state }));
@@ -351,7 +357,18 @@ pub(super) fn request(
     params: &[(&str, Json)],
     options: &CallOptions,
 ) -> Result<Json> {
-    Open::start(session, settled, method.to_owned(), &|out| write_members(out, params), options)?.wait()
+    start_request(session, settled, method, params, options)?.wait()
+}
+
+/// Sends any request on the connection for which this was settled.
+pub(super) fn start_request(
+    session: &Arc<Session>,
+    settled: Arc<Settled>,
+    method: &str,
+    params: &[(&str, Json)],
+    options: &CallOptions,
+) -> Result<Open> {
+    Open::start(session, settled, method.to_owned(), &|out| write_members(out, params), options)
 }
 
 /// The same for a request that a Modern server may answer with questions, in as many rounds as it takes; `name` is

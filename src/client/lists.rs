@@ -121,6 +121,26 @@ trait Item: Listed {
     const METHOD: Method;
 
     fn icons(&mut self) -> &mut Option<Vec<Icon>>;
+
+    /// All of a server's items have been listed.
+    fn listed(_session: &Session, _items: &[Self])
+    where
+        Self: Sized,
+    {
+    }
+}
+
+impl Item for ToolDefinition {
+    const METHOD: Method = Method::ToolsList;
+
+    fn icons(&mut self) -> &mut Option<Vec<Icon>> {
+        &mut self.icons
+    }
+
+    #[cfg(feature = "validation")]
+    fn listed(session: &Session, items: &[Self]) {
+        session.results.refresh(items);
+    }
 }
 
 macro_rules! items {
@@ -135,7 +155,6 @@ macro_rules! items {
     )*};
 }
 items!(
-    ToolDefinition by ToolsList,
     Resource by ResourcesList,
     ResourceTemplate by ResourceTemplatesList,
     Prompt by PromptsList
@@ -272,7 +291,10 @@ fn collect<T: Item>(pages: &mut Pages<T>) -> Result<List<T>> {
         }
     }
     match pages.walk.next {
-        Next::End => Ok(list),
+        Next::End => {
+            T::listed(&pages.walk.session, &list.items);
+            Ok(list)
+        }
         _ => Err(Error::Protocol(format!("{} has more than {MAX_PAGES} pages", T::METHOD))),
     }
 }

@@ -11,6 +11,7 @@ mod asked;
 mod builder;
 mod cache;
 mod call;
+mod changes;
 mod handler;
 mod handshake;
 mod input;
@@ -19,6 +20,8 @@ mod log_level;
 mod notices;
 mod reads;
 mod remote;
+#[cfg(feature = "validation")]
+mod results;
 mod role;
 mod session;
 mod state;
@@ -36,6 +39,7 @@ use std::sync::Arc;
 pub use asked::{Asked, RelatedCall};
 pub use builder::{ClientBuilder, Timeouts};
 pub use call::CallOptions;
+pub use changes::{Change, Changes, ChangesEnd, Filter};
 pub use handler::ClientHandler;
 pub use lists::{List, Pages};
 pub use remote::{Caller, RemoteTool};
@@ -188,11 +192,16 @@ impl ClientHandle {
     /// A server that makes a task of the call is looked at until that has ended, as by [`TaskHandle::wait`]; if it is given up,
     /// the task is cancelled.
     ///
+    /// With the feature `validation`, the structured content of a result is compared with the output schema of the tool, as far
+    /// as that is known: from the last [`list_tools`](Self::list_tools) or [`discover_tools`](Self::discover_tools), or from the
+    /// [`RemoteTool`] that makes the call. `ClientBuilder::trust_results` turns that off.
+    ///
     /// # Errors
     /// When the server answers with an error (an unknown tool), or does not answer. When it asks for something:
     /// - [`Error::Unsupported`](crate::Error::Unsupported) that this client has no handler for, or of an unknown kind;
     /// - [`Error::NotAnswered`](crate::Error::NotAnswered) if the handler fails;
     /// - [`Error::Protocol`](crate::Error::Protocol) if it asks too often.
+    /// - with the feature `validation`, [`Error::Protocol`](crate::Error::Protocol) when the result breaks its schema.
     pub fn call_tool(&self, name: &str, arguments: impl serde::Serialize) -> Result<CallToolResult> {
         self.call_tool_with(name, arguments, &CallOptions::default())
     }
@@ -271,7 +280,7 @@ impl ClientHandle {
     /// one of 2025-11-25 ties it to who made it.
     #[must_use]
     pub fn task(&self, id: impl Into<String>) -> TaskHandle {
-        TaskHandle::of_task(&self.session, id.into(), "")
+        TaskHandle::of_task(&self.session, id.into(), "", tool_call::Expectation::default())
     }
 
     /// Sends a call and returns at once, so that one thread can keep many calls open. The timeout runs from now.

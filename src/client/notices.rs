@@ -1,8 +1,7 @@
-//! Notifications of the server, brought to users' callbacks on a thread of their own.
+//! The callbacks for notifications, and the thread that runs them.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -10,6 +9,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounde
 use serde_json::value::RawValue;
 
 use super::ClientHandle;
+use super::changes::{Change, Filter};
 use super::session::Session;
 use crate::json::Json;
 use crate::sync::{Mutex, lock};
@@ -17,14 +17,16 @@ use crate::sync::{Mutex, lock};
 /// So many notifications may wait for a callback that is slow.
 const QUEUE: usize = 256;
 
-/// A change of the tools is told this long after its notice: changes come in bursts, and a callback that lists the tools
-/// anew would otherwise do so in the middle of one.
+/// A change is told this long after its notice: changes come in bursts, and a callback that lists the tools anew would
+/// otherwise do so in the middle of one.
 const SETTLE: Duration = Duration::from_millis(10);
 
-/// If more changes came while the callback ran, it is called again after this.
+/// If more changes came while the callbacks ran, they are told after this.
 const PAUSE: Duration = Duration::from_millis(100);
 
-type OnToolsChanged = dyn Fn(&ClientHandle) + Send + Sync;
+type OnChange = dyn Fn(&ClientHandle) + Send + Sync;
+
+type OnUpdate = dyn Fn(&ClientHandle, &str) + Send + Sync;
 
 type OnElicitationComplete = dyn Fn(&str) + Send + Sync;
 
@@ -33,13 +35,52 @@ type OnOther = dyn Fn(&str, Option<&Json>) + Send + Sync;
 /// The callbacks.
 #[derive(Clone, Default)]
 pub(super) struct Notices {
-    pub(super) on_tools_changed: Option<Arc<OnToolsChanged>>,
+    pub(super) on_tools_changed: Option<Arc<OnChange>>,
+    pub(super) on_prompts_changed: Option<Arc<OnChange>>,
+    pub(super) on_resources_changed: Option<Arc<OnChange>>,
+    /// With the resources it is for.
+    pub(super) on_resource_updated: Option<(Filter, Arc<OnUpdate>)>,
     pub(super) on_elicitation_complete: Option<Arc<OnElicitationComplete>>,
     pub(super) on_other: Option<Arc<OnOther>>,
 }
 
-/// Queues notifications for the thread `mcp-notices`, which the first one starts. Bound: [`QUEUE`]. End: the
-/// dispatcher's close, after the callback that runs then.
+impl Notices {
+    /// Which changes there are callbacks for.
+    pub(super) fn filter(&self) -> Filter {
+        let mut filter = self.on_resource_updated.as_ref().map_or_else(Filter::new, |(uris, _)| uris.clone());
+        if self.on_tools_changed.is_some() {
+            filter = filter.tools();
+        }
+        if self.on_prompts_changed.is_some() {
+            filter = filter.prompts();
+        }
+        if self.on_resources_changed.is_some() {
+            filter = filter.resources();
+        }
+        filter
+    }
+
+    fn tell(&self, change: &Change, client: &ClientHandle) {
+        let callback = match change {
+            Change::ToolsChanged => &self.on_tools_changed,
+            Change::PromptsChanged => &self.on_prompts_changed,
+            Change::ResourcesChanged => &self.on_resources_changed,
+            Change::ResourceUpdated(uri) => {
+                if let Some((_, callback)) = &self.on_resource_updated {
+                    callback(client, uri);
+                }
+                &None
+            }
+            Change::Interrupted => &None,
+        };
+        if let Some(callback) = callback {
+            callback(client);
+        }
+    }
+}
+
+/// Queues notifications for the thread `mcp-notices`, which the first one starts. Changes are not in the queue: the
+/// thread takes them from the hub. Bound: [`QUEUE`]. End: the dispatcher's close, after the callback that runs then.
 pub(super) struct Dispatcher {
     shared: Arc<Shared>,
     /// Held for a `try_send`, which never waits.
@@ -49,10 +90,6 @@ pub(super) struct Dispatcher {
 struct Shared {
     notices: Notices,
     session: Weak<Session>,
-    /// The tools changed and the callback has not been told: further changes say nothing new. Looked at after every
-    /// notice, so that a full queue does not lose it, and cleared before the callback runs, so that changes
-    /// during the callback lead to exactly one more.
-    tools_changed: AtomicBool,
 }
 
 enum Queue {
@@ -62,7 +99,8 @@ enum Queue {
 }
 
 enum Notice {
-    ToolsChanged,
+    /// There are changes to be told.
+    Changes,
     ElicitationComplete(String),
     Other(String, Option<Json>),
 }
@@ -82,32 +120,25 @@ impl fmt::Debug for Dispatcher {
 
 impl Dispatcher {
     pub(super) fn new(notices: Notices, session: Weak<Session>) -> Self {
-        let shared = Shared { notices, session, tools_changed: AtomicBool::new(false) };
-        Self { shared: Arc::new(shared), queue: Mutex::new(Queue::NotStarted) }
+        Self { shared: Arc::new(Shared { notices, session }), queue: Mutex::new(Queue::NotStarted) }
     }
 
-    /// From the reading thread: never blocks.
-    pub(super) fn notified(&self, method: &str, params: Option<&RawValue>) {
-        let shared = &self.shared;
-        if method == "notifications/tools/list_changed" && shared.notices.on_tools_changed.is_some() {
-            self.tools_changed();
-        } else if method == "notifications/elicitation/complete"
-            && shared.notices.on_elicitation_complete.is_some()
-        {
+    /// A notification that nobody else takes. Never blocks.
+    pub(super) fn other(&self, method: &str, params: Option<&RawValue>) {
+        let notices = &self.shared.notices;
+        if method == "notifications/elicitation/complete" && notices.on_elicitation_complete.is_some() {
             // Told by `elicitation_complete`, if it is of any interest.
-        } else if shared.notices.on_other.is_some() {
+        } else if notices.on_other.is_some() {
             self.queue(Notice::Other(method.to_owned(), params.map(Json::of_frame)));
         } else {
             log::debug!("ignored {method}: no callback is set");
         }
     }
 
-    /// Never blocks.
-    pub(super) fn tools_changed(&self) {
-        let shared = &self.shared;
-        if shared.notices.on_tools_changed.is_some() && !shared.tools_changed.swap(true, Ordering::SeqCst) {
-            self.queue(Notice::ToolsChanged);
-        }
+    /// There are changes to be told where there were none. Never blocks. If the queue is full, the thread finds them by
+    /// itself: it looks after every notification.
+    pub(super) fn nudge(&self) {
+        self.queue(Notice::Changes);
     }
 
     /// Never blocks.
@@ -148,7 +179,7 @@ impl Dispatcher {
 
 impl Shared {
     fn deliver(&self, queue: &Receiver<Notice>) {
-        // When a change of the tools is to be told.
+        // When changes are to be told.
         let mut due: Option<Instant> = None;
         loop {
             let notice = match due {
@@ -158,19 +189,22 @@ impl Shared {
             match notice {
                 Ok(Notice::ElicitationComplete(id)) => caught(|| self.tell_elicitation_complete(&id)),
                 Ok(Notice::Other(method, params)) => caught(|| self.tell_other(&method, params.as_ref())),
-                Ok(Notice::ToolsChanged) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(Notice::Changes) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             let mut pause = SETTLE;
             if due.is_some_and(|at| at <= Instant::now()) {
-                self.tools_changed.store(false, Ordering::SeqCst);
-                caught(|| self.tell_tools_changed());
+                self.tell_changes();
                 (due, pause) = (None, PAUSE);
             }
-            if due.is_none() && self.tools_changed.load(Ordering::SeqCst) {
+            if due.is_none() && self.due() > 0 {
                 due = Some(Instant::now() + pause);
             }
         }
+    }
+
+    fn due(&self) -> usize {
+        self.session.upgrade().map_or(0, |session| session.changes.due_for_callbacks())
     }
 
     fn tell_elicitation_complete(&self, id: &str) {
@@ -185,9 +219,13 @@ impl Shared {
         }
     }
 
-    fn tell_tools_changed(&self) {
-        if let (Some(callback), Some(session)) = (&self.notices.on_tools_changed, self.session.upgrade()) {
-            callback(&ClientHandle { session });
+    /// Tells what is due now, and not what comes meanwhile. Each change is taken just before its callback runs, so that
+    /// changes from then on lead to exactly one more call.
+    fn tell_changes(&self) {
+        for _ in 0..self.due() {
+            let Some(session) = self.session.upgrade() else { return };
+            let Some(change) = session.changes.take_for_callbacks() else { return };
+            caught(|| self.notices.tell(&change, &ClientHandle { session }));
         }
     }
 }

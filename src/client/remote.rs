@@ -3,12 +3,16 @@
 use std::fmt;
 use std::sync::Arc;
 
+#[cfg(feature = "validation")]
+use super::results::Expected;
 use super::{CallOptions, ClientHandle};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::json::Json;
 use crate::protocol::task::legacy::TaskSupport;
 use crate::protocol::{CallToolResult, ToolDefinition};
+#[cfg(feature = "validation")]
+use crate::tool::Validation;
 use crate::tool::{Arguments, Tool, ToolError};
 
 /// Whatever can call the tools of a server by name: a client, and what stands before one, such as a pool or a
@@ -30,7 +34,8 @@ impl Caller for ClientHandle {
 /// A tool of a server. Registered in a [`ToolRegistry`](crate::ToolRegistry) it looks like any local one.
 ///
 /// `execute` blocks until the answer is here. Cancelling its context cancels the remote call; progress of the remote call is
-/// reported as progress of this one. Arguments pass as the text they are.
+/// reported as progress of this one. Arguments pass as the text they are; with the feature `validation`, a registry compares
+/// them with the tool's schema before, and mends what is sloppy.
 ///
 /// What the server asks during the call is answered by the handlers of the client that reaches it, not by the client
 /// that this program serves. A proxy that would rather pass a question on calls by [`ClientHandle::call_tool_once`],
@@ -40,13 +45,20 @@ impl Caller for ClientHandle {
 pub struct RemoteTool {
     definition: ToolDefinition,
     caller: Arc<dyn Caller>,
+    #[cfg(feature = "validation")]
+    expected: Option<Arc<Expected>>,
 }
 
 impl RemoteTool {
     /// The tool that `definition` describes, called through `caller`.
     #[must_use]
     pub fn new(definition: ToolDefinition, caller: Arc<dyn Caller>) -> Self {
-        Self { definition, caller }
+        Self {
+            #[cfg(feature = "validation")]
+            expected: Expected::of(&definition),
+            definition,
+            caller,
+        }
     }
 }
 
@@ -73,6 +85,10 @@ impl Tool for RemoteTool {
             // spec: 2025-11-25 basic/utilities/tasks#tool-level-negotiation
             options = options.with_task(None);
         }
+        #[cfg(feature = "validation")]
+        {
+            options.expected.clone_from(&self.expected);
+        }
         if cx.wants_progress() {
             let cx = cx.clone();
             options = options.with_progress(move |report| {
@@ -88,6 +104,12 @@ impl Tool for RemoteTool {
 
     fn definition(&self) -> ToolDefinition {
         self.definition.clone()
+    }
+
+    /// Its client compares the results.
+    #[cfg(feature = "validation")]
+    fn validation(&self) -> Validation {
+        Validation::default().without_results().of_others()
     }
 }
 

@@ -10,8 +10,8 @@ use super::ClientHandle;
 use super::answer::Answers;
 use super::asked::About;
 use super::cache::Cache;
-use super::notices::{Dispatcher, Notices};
-use super::session::{ServerIdentity, Session, SettledAgain};
+use super::notices::Dispatcher;
+use super::session::{ServerIdentity, Session};
 use crate::json::{FromJson, Json};
 use crate::jsonrpc::{BadFrame, ErrorObject};
 use crate::peer::{Role, Served, Serving};
@@ -27,20 +27,20 @@ pub(super) struct ClientRole {
     /// The server of the handshake, from the moment at which it may ask something. Locked for a look.
     greeted: Mutex<Option<Arc<ServerIdentity>>>,
     noise: AtomicU64,
-    dispatcher: Dispatcher,
+    dispatcher: Arc<Dispatcher>,
     /// Of the connection that was settled last. Locked for a look.
     cache: Mutex<Option<Arc<Cache>>>,
     answers: Arc<Answers>,
 }
 
 impl ClientRole {
-    pub(super) fn new(notices: Notices, answers: &Arc<Answers>, session: &Weak<Session>) -> Self {
+    pub(super) fn new(dispatcher: &Arc<Dispatcher>, answers: &Arc<Answers>, session: &Weak<Session>) -> Self {
         Self {
             session: session.clone(),
             is_modern: AtomicBool::new(false),
             greeted: Mutex::default(),
             noise: AtomicU64::new(0),
-            dispatcher: Dispatcher::new(notices, session.clone()),
+            dispatcher: Arc::clone(dispatcher),
             answers: Arc::clone(answers),
             cache: Mutex::new(None),
         }
@@ -114,22 +114,11 @@ impl ClientRole {
     pub(super) fn noise(&self) -> u64 {
         self.noise.load(Ordering::Relaxed)
     }
-
-    pub(super) fn close(&self) {
-        self.dispatcher.close();
-    }
 }
 
 impl fmt::Debug for ClientRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ClientRole")
-    }
-}
-
-impl SettledAgain for ClientRole {
-    fn settled_again(&self) {
-        // What the old server did not live to say, and what is different in the new one.
-        self.dispatcher.tools_changed();
     }
 }
 
@@ -156,7 +145,9 @@ impl Role for ClientRole {
         if method == "notifications/elicitation/complete" {
             self.completed(params);
         }
-        self.dispatcher.notified(method, params);
+        if let Some(session) = self.session.upgrade() {
+            session.changes.heard(method, params, self.is_modern.load(Ordering::SeqCst));
+        }
     }
 
     fn bad_frame(&self, frame: &[u8], bad: &BadFrame) -> Option<ErrorObject> {

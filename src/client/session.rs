@@ -7,8 +7,12 @@ use std::time::Duration;
 use super::answer::Answers;
 use super::builder::ClientBuilder;
 use super::cache::Cache;
+use super::changes::Hub;
 use super::handshake;
 use super::log_level::Level;
+use super::notices::Dispatcher;
+#[cfg(feature = "validation")]
+use super::results::ResultSchemas;
 use super::role::ClientRole;
 use super::state::{Found, Line, State, Turn};
 use crate::era::{Offered, RequestStamp};
@@ -75,12 +79,16 @@ const LISTENERS: usize = 64;
 pub(super) struct Session {
     pub(super) config: ClientBuilder,
     pub(super) offered: Offered,
+    /// Who is told of changes.
+    pub(super) changes: Arc<Hub>,
     pub(super) answers: Arc<Answers>,
     role: Arc<ClientRole>,
     pub(super) level: Arc<Level>,
     state: Mutex<State>,
     /// Bound: [`LISTENERS`]. End of each: its owner's.
     listeners: Mutex<Vec<Weak<dyn SettledAgain>>>,
+    #[cfg(feature = "validation")]
+    pub(super) results: ResultSchemas,
 }
 
 impl Session {
@@ -94,17 +102,24 @@ impl Session {
         }
         let answers = Arc::new(Answers::new(handlers, config.capabilities.clone()));
         let again = transport.again();
-        let session = Arc::new_cyclic(|session: &Weak<Self>| Self {
-            role: Arc::new(ClientRole::new(config.notices.clone(), &answers, session)),
-            level: Arc::new(Level::new(session.clone())),
-            config,
-            offered,
-            answers,
-            state: State::new(),
-            listeners: Mutex::default(),
+        let session = Arc::new_cyclic(|session: &Weak<Self>| {
+            let filter = config.notices.filter();
+            let dispatcher = Arc::new(Dispatcher::new(config.notices.clone(), session.clone()));
+            Self {
+                role: Arc::new(ClientRole::new(&dispatcher, &answers, session)),
+                changes: Hub::new(filter, dispatcher, session.clone()),
+                level: Arc::new(Level::new(session.clone())),
+                config,
+                offered,
+                answers,
+                state: State::new(),
+                listeners: Mutex::default(),
+                #[cfg(feature = "validation")]
+                results: ResultSchemas::default(),
+            }
         });
-        let (role, level) = (Arc::downgrade(&session.role), Arc::downgrade(&session.level));
-        session.on_settled_again(role)?;
+        let (changes, level) = (Arc::downgrade(&session.changes), Arc::downgrade(&session.level));
+        session.on_settled_again(changes)?;
         session.on_settled_again(level)?;
         let peer = session.start(transport)?;
         *lock(&session.state) = State::Opened(Line::new(peer, again));
@@ -245,6 +260,16 @@ impl Session {
         if is_another {
             let listeners: Vec<_> = lock(&self.listeners).iter().filter_map(Weak::upgrade).collect();
             listeners.iter().for_each(|listener| listener.settled_again());
+        } else {
+            self.changes.settled();
+        }
+    }
+
+    /// What was settled on the connection that calls are made on now, if there is one.
+    pub(super) fn current(&self) -> Option<Arc<Settled>> {
+        match &*lock(&self.state) {
+            State::Settled { settled, .. } => Some(Arc::clone(settled)),
+            _ => None,
         }
     }
 
@@ -276,7 +301,7 @@ impl Session {
     pub(super) fn close(&self) -> Result<CloseReport> {
         // Also when a connection is being opened just now: whoever does that sees that it is closed and ends the new one.
         let Some(peer) = State::close(&self.state) else { return Ok(CloseReport::default()) };
-        self.role.close();
+        self.changes.close();
         let report = peer.close("closed by this client", &self.config.patience);
         not_stuck(&peer, report)
     }

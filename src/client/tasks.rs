@@ -20,10 +20,11 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{after, never, select};
 
+use super::ClientHandle;
 use super::asked::{About, RelatedCall};
 use super::call::{CallOptions, Open, must_be_complete, request, settled};
 use super::session::{Session, Settled};
-use super::{ClientHandle, ServerIdentity};
+use super::tool_call::Expectation;
 use crate::era::read_call_result;
 use crate::error::{Error, Phase, Result};
 use crate::json::{FromJson, Json, Object};
@@ -71,6 +72,8 @@ pub struct TaskHandle {
     of: Of,
     /// What was called, for those who answer its questions; empty if nobody knows any more.
     name: String,
+    /// What its result must look like.
+    expectation: Expectation,
     /// What was asked and answered. Bound: the rounds a call may have, and what fits into an answer of the server for each.
     /// Held for a look-up.
     asked: Mutex<Answered>,
@@ -91,16 +94,17 @@ struct Answered {
 }
 
 impl TaskHandle {
-    pub(super) fn of_task(session: &Arc<Session>, id: String, name: &str) -> Self {
-        Self::new(session, Of::Task(id), name)
+    pub(super) fn of_task(session: &Arc<Session>, id: String, name: &str, expectation: Expectation) -> Self {
+        Self::new(session, Of::Task(id), name, expectation)
     }
 
     pub(super) fn of_result(session: &Arc<Session>, result: CallToolResult, name: &str) -> Self {
-        Self::new(session, Of::Result(result), name)
+        Self::new(session, Of::Result(result), name, Expectation::default())
     }
 
-    fn new(session: &Arc<Session>, of: Of, name: &str) -> Self {
-        Self { session: Arc::clone(session), of, name: name.to_owned(), asked: Mutex::default() }
+    fn new(session: &Arc<Session>, of: Of, name: &str, expectation: Expectation) -> Self {
+        let (session, name) = (Arc::clone(session), name.to_owned());
+        Self { session, of, name, expectation, asked: Mutex::default() }
     }
 
     /// The id of the task; `None` if the server gave the result at once. Whoever knows it may have access to the task.
@@ -133,7 +137,7 @@ impl TaskHandle {
         };
         let (task, settled) = self.look(id, options)?;
         match settled.is_modern() {
-            true => ended(&task, &settled.identity),
+            true => self.ended(&task, &settled),
             false if task.status.is_terminal() => self.fetch(id, options).map(Some),
             false => Ok(None),
         }
@@ -207,7 +211,7 @@ impl TaskHandle {
                 if asks || task.status.is_terminal() {
                     return self.fetch(id, &options);
                 }
-            } else if let Some(result) = ended(&task, &settled.identity)? {
+            } else if let Some(result) = self.ended(&task, &settled)? {
                 return Ok(result);
             } else if asks {
                 self.answer(id, task.input_requests.as_ref(), &settled, deadline, &options)?;
@@ -255,12 +259,31 @@ impl TaskHandle {
     /// `tasks/result`: waits for the end of the task and returns what the call came to.
     fn fetch(&self, id: &str, options: &CallOptions) -> Result<CallToolResult> {
         let settled = settled(&self.session, options)?;
-        let version = settled.identity.version.clone();
         // It may take as long as the task.
         let options = options.of_task(None).with_timeout(options.total(&self.session));
-        let result = request(&self.session, settled, Method::TasksResult.name(), &about(id), &options)?;
-        read_call_result(result.as_raw(), &version)
-            .map_err(|e| Error::Protocol(format!("the result of tasks/result: {e}")))
+        let result =
+            request(&self.session, Arc::clone(&settled), Method::TasksResult.name(), &about(id), &options)?;
+        let result = read_call_result(result.as_raw(), &settled.identity.version);
+        let result = result.map_err(|e| Error::Protocol(format!("the result of tasks/result: {e}")))?;
+        self.expectation.check(result, &settled)
+    }
+
+    /// What a Modern task came to; `None` if it has not ended.
+    fn ended(&self, task: &Task, settled: &Settled) -> Result<Option<CallToolResult>> {
+        let wrong = |problem: String| Error::Protocol(format!("the result of tasks/get: {problem}"));
+        match task.state().map_err(|e| wrong(e.to_string()))? {
+            TaskState::Completed(result) => {
+                let result = read_call_result(result.as_raw(), &settled.identity.version);
+                let result = result.map_err(|e| wrong(e.inside("result").to_string()))?;
+                must_be_complete(result.result_type.as_ref())?;
+                self.expectation.check(result, settled).map(Some)
+            }
+            TaskState::Failed(error) => Err(Error::Peer(error.clone())),
+            TaskState::Cancelled => Err(Error::Cancelled(
+                task.status_message.clone().unwrap_or_else(|| "by the server".to_owned()),
+            )),
+            _ => Ok(None),
+        }
     }
 
     /// Answers what is asked for the first time.
@@ -330,24 +353,6 @@ impl TaskHandle {
 
 fn about(id: &str) -> [(&'static str, Json); 1] {
     [("taskId", Json::from(id))]
-}
-
-/// What a Modern task came to; `None` if it has not ended.
-fn ended(task: &Task, server: &ServerIdentity) -> Result<Option<CallToolResult>> {
-    let wrong = |problem: String| Error::Protocol(format!("the result of tasks/get: {problem}"));
-    match task.state().map_err(|e| wrong(e.to_string()))? {
-        TaskState::Completed(result) => {
-            let result = read_call_result(result.as_raw(), &server.version);
-            let result = result.map_err(|e| wrong(e.inside("result").to_string()))?;
-            must_be_complete(result.result_type.as_ref())?;
-            Ok(Some(result))
-        }
-        TaskState::Failed(error) => Err(Error::Peer(error.clone())),
-        TaskState::Cancelled => {
-            Err(Error::Cancelled(task.status_message.clone().unwrap_or_else(|| "by the server".to_owned())))
-        }
-        _ => Ok(None),
-    }
 }
 
 /// The task in the words of the extension, without payload.

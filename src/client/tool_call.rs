@@ -7,6 +7,8 @@ use serde::Serialize;
 
 use super::call::{CallOptions, Open, must_be_complete, settled};
 use super::input::{Rounds, questions};
+#[cfg(feature = "validation")]
+use super::results::Expected;
 use super::session::{Session, Settled};
 use super::tasks::{TaskHandle, created, wish};
 use crate::era::read_call_result;
@@ -34,6 +36,7 @@ pub struct CallHandle {
     name: String,
     arguments: Json,
     open: Option<Open>,
+    expectation: Expectation,
 }
 
 impl CallHandle {
@@ -43,7 +46,7 @@ impl CallHandle {
     /// As [`ClientHandle::call_tool`](super::ClientHandle::call_tool).
     pub fn wait(mut self) -> Result<CallToolResult> {
         match self.open.take() {
-            Some(open) => finish(open, &self.name, &self.arguments),
+            Some(open) => finish(open, &self.name, &self.arguments, self.expectation.clone()),
             None => Err(Error::InvalidUse("the call has been waited for".into())),
         }
     }
@@ -132,12 +135,13 @@ fn come(open: Open, name: &str, arguments: &Json) -> Result<Came> {
 }
 
 /// Waits for the result of a call, also if it becomes a task.
-fn finish(open: Open, name: &str, arguments: &Json) -> Result<CallToolResult> {
-    let (session, start, options) = (Arc::clone(&open.session), open.began(), open.options.clone());
+fn finish(open: Open, name: &str, arguments: &Json, expectation: Expectation) -> Result<CallToolResult> {
+    let (session, settled) = (Arc::clone(&open.session), Arc::clone(&open.settled));
+    let (start, options) = (open.began(), open.options.clone());
     match come(open, name, arguments)? {
-        Came::Result(result) => Ok(result),
+        Came::Result(result) => expectation.check(result, &settled),
         Came::Task(task) => {
-            let task = TaskHandle::of_task(&session, task.task_id, name);
+            let task = TaskHandle::of_task(&session, task.task_id, name, expectation);
             let result = task.wait_since(start, &options);
             // Nobody else knows of the task.
             if result.as_ref().is_err_and(|error| !matches!(error, Error::Peer(_) | Error::Cancelled(_))) {
@@ -155,10 +159,12 @@ pub(super) fn tool_task(
     arguments: &Json,
     options: &CallOptions,
 ) -> Result<TaskHandle> {
+    let expectation = Expectation::of(session, name, options);
     let open = send(session, name, arguments, options)?;
+    let settled = Arc::clone(&open.settled);
     Ok(match come(open, name, arguments)? {
-        Came::Result(result) => TaskHandle::of_result(session, result, name),
-        Came::Task(task) => TaskHandle::of_task(session, task.task_id, name),
+        Came::Result(result) => TaskHandle::of_result(session, expectation.check(result, &settled)?, name),
+        Came::Task(task) => TaskHandle::of_task(session, task.task_id, name, expectation),
     })
 }
 
@@ -169,8 +175,9 @@ pub(super) fn start(
     arguments: Json,
     options: &CallOptions,
 ) -> Result<CallHandle> {
+    let expectation = Expectation::of(session, name, options);
     let open = Some(send(session, name, &arguments, options)?);
-    Ok(CallHandle { name: name.to_owned(), arguments, open })
+    Ok(CallHandle { name: name.to_owned(), arguments, open, expectation })
 }
 
 /// Calls a tool, in as many rounds as it takes.
@@ -180,7 +187,8 @@ pub(super) fn tool(
     arguments: &Json,
     options: &CallOptions,
 ) -> Result<CallToolResult> {
-    finish(send(session, name, arguments, options)?, name, arguments)
+    let expectation = Expectation::of(session, name, options);
+    finish(send(session, name, arguments, options)?, name, arguments, expectation)
 }
 
 /// Calls a tool, one round.
@@ -190,10 +198,11 @@ pub(super) fn tool_once(
     arguments: &Json,
     options: &CallOptions,
 ) -> Result<Outcome> {
+    let expectation = Expectation::of(session, name, options);
     let open = send(session, name, arguments, options)?;
     let result = open.wait()?;
     match came(&result, &open.settled, session, options.task.is_some())? {
-        Some(Came::Result(result)) => Ok(Outcome::Complete(result)),
+        Some(Came::Result(result)) => expectation.check(result, &open.settled).map(Outcome::Complete),
         Some(Came::Task(task)) => Ok(Outcome::Task(task)),
         None => Ok(Outcome::InputRequired(questions(&result, "tools/call")?)),
     }
@@ -212,4 +221,42 @@ fn came(result: &Json, settled: &Settled, session: &Session, asked_for: bool) ->
     }
     must_be_complete(kind)?;
     Ok(Some(Came::Result(read)))
+}
+
+/// What the result of a call must look like. Nothing without the feature `validation`.
+#[derive(Clone, Default)]
+pub(super) struct Expectation {
+    #[cfg(feature = "validation")]
+    expected: Option<Arc<Expected>>,
+}
+
+impl Expectation {
+    /// What is known when the call is made counts: the tool may change before its result is here.
+    #[cfg(feature = "validation")]
+    fn of(session: &Session, name: &str, options: &CallOptions) -> Self {
+        let expected = match session.config.trusts_results {
+            true => None,
+            false => session.results.of(name).or_else(|| options.expected.clone()),
+        };
+        Self { expected }
+    }
+
+    #[cfg(not(feature = "validation"))]
+    fn of(_: &Session, _: &str, _: &CallOptions) -> Self {
+        Self {}
+    }
+
+    #[cfg(feature = "validation")]
+    pub(super) fn check(&self, result: CallToolResult, settled: &Settled) -> Result<CallToolResult> {
+        match &self.expected {
+            Some(expected) => expected.check(&result, &settled.identity.version).map(|()| result),
+            None => Ok(result),
+        }
+    }
+
+    #[cfg(not(feature = "validation"))]
+    #[expect(clippy::unused_self, reason = "the feature makes use of it")]
+    pub(super) fn check(&self, result: CallToolResult, _: &Settled) -> Result<CallToolResult> {
+        Ok(result)
+    }
 }

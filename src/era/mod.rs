@@ -17,8 +17,8 @@ pub(crate) use negotiate::{Offered, choose, negotiate};
 pub(crate) use resolve::{KeptMeta, RequestMeta, no_handshake, resolve, unsupported_version};
 pub(crate) use stamp::{RequestStamp, Stamp};
 
-#[cfg(all(test, feature = "_schema-tests"))]
+#[cfg(all(test, feature = "validation"))]
 #[path = "../../tests/support/schema.rs"]
 pub(crate) mod schema;
-#[cfg(all(test, feature = "_schema-tests"))]
+#[cfg(all(test, feature = "validation"))]
 mod tests;

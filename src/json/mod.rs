@@ -11,6 +11,8 @@ mod canonical;
 mod object;
 mod read;
 mod text;
+#[cfg(feature = "validation")]
+mod validation;
 #[macro_use]
 pub(crate) mod wire;
 
@@ -20,3 +22,5 @@ pub use read::{FromJson, JsonError};
 pub(crate) use read::{nested, nested_object, string};
 pub use text::Json;
 pub(crate) use text::{is_blank, repair_surrogates};
+#[cfg(feature = "validation")]
+pub use validation::{SchemaError, Validator};

@@ -73,7 +73,12 @@ impl std::error::Error for JsonError {}
 
 /// At most 40 characters of a value, for error messages.
 fn excerpt(text: &str) -> String {
-    match text.char_indices().nth(40) {
+    shortened(text, 40)
+}
+
+/// At most so many characters, and a sign if there were more.
+pub(super) fn shortened(text: &str, characters: usize) -> String {
+    match text.char_indices().nth(characters) {
         Some((cut, _)) => format!("{}…", &text[..cut]),
         None => text.to_owned(),
     }
@@ -232,7 +237,7 @@ impl FromJson for Json {
 }
 
 /// How deep a recursive type or schema may be nested in itself: as deep as serde_json reads.
-const MAX_DEPTH: usize = 128;
+pub(super) const MAX_DEPTH: usize = 128;
 
 thread_local! {
     /// How many calls of [`nested`] are under way.

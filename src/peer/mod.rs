@@ -38,7 +38,7 @@ pub(crate) use call::Call;
 use call::InFlight;
 pub(crate) use outbox::{NotSent, Outbox, Writing};
 use pending::NoSlot;
-pub(crate) use pending::{NoResult, Pending, Waiting};
+pub(crate) use pending::{NoResult, Pending, StreamEnd, Waiting, own_id};
 use reader::Reading;
 pub(crate) use wait::{Patient, Waited, wait};
 
@@ -266,25 +266,51 @@ impl Peer {
             NoSlot::Full(limit) => NotStarted::Busy(format!("{limit} requests wait for an answer already")),
             NoSlot::Closed => NotStarted::Closed,
         })?;
+        self.send_request(waiting.id, method, write_params).map(|()| waiting)
+    }
+
+    /// Sends the request that was registered as `id`; forgets it if that fails.
+    fn send_request(
+        &self,
+        id: i64,
+        method: &str,
+        write_params: impl FnOnce(&mut Vec<u8>, i64),
+    ) -> Result<(), NotStarted> {
         let sent = serve::with_buffer(|frame| {
-            write_call(frame, Some(&RequestId::Number(waiting.id)), method, Some(""));
+            write_call(frame, Some(&RequestId::Number(id)), method, Some(""));
             frame.pop();
-            write_params(frame, waiting.id);
+            write_params(frame, id);
             frame.extend_from_slice(b"}\n");
             self.0.outbox.send(frame)
         });
-        match sent {
-            Ok(()) => Ok(waiting),
-            Err(not_sent) => {
-                self.0.pending.forget(waiting.id);
-                Err(match not_sent {
-                    NotSent::Full(limit) => {
-                        NotStarted::Busy(format!("{limit} bytes wait for a peer that does not read"))
-                    }
-                    NotSent::Closed(_) => NotStarted::Closed,
-                })
+        sent.map_err(|not_sent| {
+            self.0.pending.forget(id);
+            match not_sent {
+                NotSent::Full(limit) => {
+                    NotStarted::Busy(format!("{limit} bytes wait for a peer that does not read"))
+                }
+                NotSent::Closed(_) => NotStarted::Closed,
             }
-        }
+        })
+    }
+
+    /// Sends a request that stays open without a thread, a deadline or a share in the limit of calls, until `on_end` is
+    /// called or it is [forgotten](Self::forget). The end of the connection is not told, see
+    /// [`when_closed`](Self::when_closed).
+    pub(crate) fn open_stream(
+        &self,
+        method: &str,
+        on_end: Box<dyn FnOnce(StreamEnd) + Send>,
+        write_params: impl FnOnce(&mut Vec<u8>, i64),
+    ) -> Result<(), NotStarted> {
+        let id = self.0.pending.register_stream(on_end).ok_or(NotStarted::Closed)?;
+        self.send_request(id, method, write_params)
+    }
+
+    /// Has `on_close` called at the end of the connection, by the thread that finds it: it must not block. `false`: the end
+    /// has come.
+    pub(crate) fn when_closed(&self, on_close: impl FnOnce() + Send + 'static) -> bool {
+        self.0.pending.when_closed(Box::new(move |()| on_close()))
     }
 
     /// The answer of `waiting` has been received.

@@ -1,6 +1,7 @@
-//! [`Pending`]: our own requests that wait for an answer.
+//! [`Pending`]: our own requests that wait for an answer, and those that stay open without anybody waiting.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
@@ -24,14 +25,33 @@ pub(crate) enum NoResult {
     Garbled(String),
 }
 
+/// How a request ended that stays open without anybody waiting.
+#[derive(Debug)]
+pub(crate) enum StreamEnd {
+    /// It was answered.
+    Answer(Answer),
+    /// The peer cancelled it.
+    Cancelled,
+}
+
+/// Called once and without any lock, by the thread that reads or closes: must not block.
+struct OnEnd<T>(Box<dyn FnOnce(T) + Send>);
+
+impl<T> fmt::Debug for OnEnd<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnEnd")
+    }
+}
+
 /// The channel of one call's answer; `None` is the end of the connection.
 type Lane = (Sender<Option<Answer>>, Receiver<Option<Answer>>);
 
 /// So many lanes are kept for later calls. Making a lane takes longer than everything else that is done for a call here.
 const SPARE_LANES: usize = 64;
 
-/// Who waits for which id. Owner: the peer. Bound: `limit` entries. End: each entry's answer, its caller's loss of
-/// interest, or the connection's end, which is told to everybody who waits.
+/// Who waits for which id. Owner: the peer. Bound: `limit` calls; whoever opens streams and listens for the end has a bound
+/// of his own. End: each entry's answer, its caller's loss of interest, or the connection's end, which is told to everybody
+/// who waits, and for streams to those who listen for it.
 #[derive(Debug)]
 pub(crate) struct Pending {
     next: AtomicI64,
@@ -45,6 +65,10 @@ struct Open {
     slots: HashMap<i64, Slot>,
     /// Empty lanes, at most [`SPARE_LANES`].
     spare: Vec<Lane>,
+    /// Requests that stay open.
+    streams: HashMap<i64, OnEnd<StreamEnd>>,
+    /// Called at the end of the connection.
+    closing: Vec<OnEnd<()>>,
 }
 
 #[derive(Debug)]
@@ -103,6 +127,29 @@ impl Pending {
         Ok(Waiting { id, lane, progress })
     }
 
+    /// Takes the next id for a request that stays open until `on_end` is called. `None` after the end of the connection.
+    pub(crate) fn register_stream(&self, on_end: Box<dyn FnOnce(StreamEnd) + Send>) -> Option<i64> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        lock(&self.open).as_mut()?.streams.insert(id, OnEnd(on_end));
+        Some(id)
+    }
+
+    /// Has `on_close` called at the end of the connection; `false` if that has come.
+    pub(crate) fn when_closed(&self, on_close: Box<dyn FnOnce(()) + Send>) -> bool {
+        lock(&self.open).as_mut().map(|open| open.closing.push(OnEnd(on_close))).is_some()
+    }
+
+    /// The peer cancelled `id`; `false` if that is no stream (any more).
+    pub(crate) fn cancelled(&self, id: &RequestId) -> bool {
+        self.end_stream(id, || StreamEnd::Cancelled)
+    }
+
+    fn end_stream(&self, id: &RequestId, end: impl FnOnce() -> StreamEnd) -> bool {
+        let Some(number) = own_id(id) else { return false };
+        let on_end = lock(&self.open).as_mut().and_then(|open| open.streams.remove(&number));
+        on_end.map(|on_end| (on_end.0)(end())).is_some()
+    }
+
     /// The answer of `waiting` has been received: its lane is empty, and nobody sends on it any more.
     pub(crate) fn give_back(&self, waiting: &Waiting) {
         if let Some(open) = lock(&self.open).as_mut().filter(|open| open.spare.len() < SPARE_LANES) {
@@ -114,8 +161,11 @@ impl Pending {
     pub(crate) fn complete(&self, id: &RequestId, answer: Answer) -> bool {
         let Some(number) = own_id(id) else { return false };
         let slot = lock(&self.open).as_mut().and_then(|open| open.slots.remove(&number));
-        // The one place of the channel is free: a slot is completed once.
-        slot.is_some_and(|slot| slot.answer.send(Some(answer)).is_ok())
+        match slot {
+            // The one place of the channel is free: a slot is completed once.
+            Some(slot) => slot.answer.send(Some(answer)).is_ok(),
+            None => self.end_stream(&number.into(), || StreamEnd::Answer(answer)),
+        }
     }
 
     /// Delivers progress; the token of a request is its id. `false`: nobody asked.
@@ -137,7 +187,10 @@ impl Pending {
 
     /// Forgets a request; `true` if it was still waiting.
     pub(crate) fn forget(&self, id: i64) -> bool {
-        lock(&self.open).as_mut().is_some_and(|open| open.slots.remove(&id).is_some())
+        let mut open = lock(&self.open);
+        let Some(open) = open.as_mut() else { return false };
+        let stream = open.streams.remove(&id);
+        stream.is_some() || open.slots.remove(&id).is_some()
     }
 
     /// Tells everybody who waits, and refuses everybody who would.
@@ -147,11 +200,12 @@ impl Pending {
             // The one place is free. A caller who lost interest has dropped the other end.
             let _ = slot.answer.try_send(None);
         }
+        open.closing.into_iter().for_each(|on_close| (on_close.0)(()));
     }
 }
 
 /// Our ids are integers. Some servers answer with the string form of one.
-fn own_id(id: &RequestId) -> Option<i64> {
+pub(crate) fn own_id(id: &RequestId) -> Option<i64> {
     match id {
         RequestId::Number(number) => Some(*number),
         RequestId::String(text) => {

@@ -437,6 +437,8 @@ impl Shared {
         let reason = params.lenient::<String>("reason").unwrap_or_else(|| "cancelled by the peer".to_owned());
         match params.required::<RequestId>("requestId") {
             Ok(id) if self.in_flight.cancel(&id, &reason) => log::debug!("request {id} cancelled: {reason}"),
+            // spec: 2026-07-28 basic/patterns/cancellation (a server tears down what a request of ours had opened)
+            Ok(id) if self.pending.cancelled(&id) => log::debug!("{id} ended by the peer: {reason}"),
             // spec: 2026-07-28 basic/patterns/cancellation#timing-considerations (it may come after the answer)
             Ok(id) => log::debug!("ignored the cancellation of {id}: no such request is open"),
             Err(e) => log::debug!("ignored a cancellation: {e}"),

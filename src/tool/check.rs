@@ -166,6 +166,16 @@ impl Check {
         }
     }
 
+    /// `arguments` after leniency, for somebody else to judge.
+    #[cfg(feature = "validation")]
+    pub(crate) fn mend<'a>(&self, arguments: Arguments<'a>) -> Arguments<'a> {
+        let mended = match self.value(arguments.as_raw(), &mut Vec::new()) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(text) => Arguments::from_text(&text).map(Arguments::into_owned).ok(),
+        };
+        mended.unwrap_or(arguments)
+    }
+
     /// The text of `raw` after leniency.
     fn value<'a>(&self, raw: &'a RawValue, problems: &mut Vec<JsonError>) -> Cow<'a, str> {
         let text = raw.get();
@@ -212,6 +222,7 @@ impl Check {
                 }
                 (None, Additional::Denied) => {
                     problems.push(JsonError::new("unknown argument").inside(name));
+                    kept.push((name, Cow::Borrowed(raw.get())));
                     continue;
                 }
             };

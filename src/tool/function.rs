@@ -4,6 +4,8 @@ use std::fmt;
 
 use super::call::{Call, bad_arguments};
 use super::check::Check;
+#[cfg(feature = "validation")]
+use super::checked::{Validation, asks_for_more};
 use super::{Arguments, TaskMode, Tool, ToolError, ToolOutput};
 use crate::context::Context;
 use crate::json::{Json, Members};
@@ -41,6 +43,10 @@ trait Run: Send + Sync {
 
     /// Unknown arguments are errors from now on, as `schema` says.
     fn deny_unknown(&mut self, schema: &Json);
+
+    /// Whether the arguments are read by types, which asks for all that a schema made of them does.
+    #[cfg(feature = "validation")]
+    fn reads_types(&self) -> bool;
 }
 
 /// The closure reads its arguments itself.
@@ -68,6 +74,11 @@ where
     fn deny_unknown(&mut self, _schema: &Json) {
         self.is_strict = true;
     }
+
+    #[cfg(feature = "validation")]
+    fn reads_types(&self) -> bool {
+        true
+    }
 }
 
 impl<R, F> Run for Checked<F>
@@ -83,6 +94,11 @@ where
     fn deny_unknown(&mut self, schema: &Json) {
         self.check = Check::compile(schema.as_raw());
     }
+
+    #[cfg(feature = "validation")]
+    fn reads_types(&self) -> bool {
+        false
+    }
 }
 
 impl FnTool {
@@ -92,7 +108,7 @@ impl FnTool {
     /// Calls are compared with it as far as types, required and unknown members, `enum` and `items` go,
     /// after leniency: `null` for a member that is not required is left out, and a string becomes the number,
     /// boolean, list or object that the schema asks for. Arguments that need no such help arrive with
-    /// their exact text.
+    /// their exact text. With the feature `validation` a registry compares them with the whole schema.
     ///
     /// ```
     /// use serde_json::json;
@@ -253,6 +269,14 @@ impl Tool for FnTool {
 
     fn task_mode(&self) -> TaskMode {
         self.task_mode
+    }
+
+    #[cfg(feature = "validation")]
+    fn validation(&self) -> Validation {
+        match self.run.reads_types() && !asks_for_more(&self.definition.input_schema) {
+            true => Validation::default().without_arguments(),
+            false => Validation::default(),
+        }
     }
 }
 

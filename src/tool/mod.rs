@@ -21,6 +21,8 @@ use crate::protocol::{CallToolResult, ToolDefinition};
 mod arguments;
 pub(crate) mod call;
 mod check;
+#[cfg(feature = "validation")]
+mod checked;
 mod data;
 mod error;
 mod function;
@@ -35,6 +37,10 @@ mod typed;
 
 pub use crate::registry::{ChangeListener, RegistryError};
 pub use arguments::Arguments;
+#[cfg(feature = "validation")]
+pub use checked::Validation;
+#[cfg(feature = "validation")]
+pub(crate) use checked::check_result;
 pub use error::ToolError;
 pub use function::FnTool;
 pub use output::{Structured, ToolOutput};
@@ -105,6 +111,14 @@ pub trait Tool: Send + Sync {
     fn task_mode(&self) -> TaskMode {
         TaskMode::Never
     }
+
+    /// What a registry compares with its schemas (feature `validation`): by default its arguments, before
+    /// [`execute`](Self::execute), and the structured content of its results, after it. Schemas that cannot be used are refused
+    /// when it is registered.
+    #[cfg(feature = "validation")]
+    fn validation(&self) -> Validation {
+        Validation::default()
+    }
 }
 
 macro_rules! pointers {
@@ -127,6 +141,10 @@ macro_rules! pointers {
             }
             fn task_mode(&self) -> TaskMode {
                 (**self).task_mode()
+            }
+            #[cfg(feature = "validation")]
+            fn validation(&self) -> Validation {
+                (**self).validation()
             }
         }
     )*};

@@ -5,6 +5,8 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+#[cfg(feature = "validation")]
+use super::checked::checked as kept;
 use super::lint;
 use super::{Arguments, Tool, ToolError};
 use crate::context::Context;
@@ -52,11 +54,12 @@ impl ToolRegistry {
     ///
     /// # Errors
     /// When its name is taken, empty, longer than 128 characters or has control characters, or when its input schema is not
-    /// that of an object.
+    /// that of an object; with the feature `validation` also when one of its schemas cannot be used.
     pub fn register(&self, tool: impl Tool + 'static) -> Result<(), RegistryError> {
         lint::check(&tool)?;
+        let tool = kept(tool)?;
         let name = tool.name().to_owned();
-        self.tools.add("tool", name, Arc::new(tool))?;
+        self.tools.add("tool", name, tool)?;
         self.changes.happened();
         Ok(())
     }
@@ -76,8 +79,9 @@ impl ToolRegistry {
     /// When its name or input schema is invalid.
     pub fn replace(&self, tool: impl Tool + 'static) -> Result<Option<Arc<dyn Tool>>, RegistryError> {
         lint::check(&tool)?;
+        let tool = kept(tool)?;
         let name = tool.name().to_owned();
-        let old = self.tools.replace(name, Arc::new(tool));
+        let old = self.tools.replace(name, tool);
         self.changes.happened();
         Ok(old)
     }
@@ -171,6 +175,13 @@ fn described(tool: &dyn Tool) -> ToolDefinition {
     let mut definition = tool.definition();
     definition.execution = tool.task_mode().execution();
     definition
+}
+
+/// `tool` as it is kept.
+#[cfg(not(feature = "validation"))]
+#[expect(clippy::unnecessary_wraps, reason = "with the feature `validation` it may fail")]
+fn kept(tool: impl Tool + 'static) -> Result<Arc<dyn Tool>, RegistryError> {
+    Ok(Arc::new(tool))
 }
 
 /// Calls `tool`; a panic in it becomes a failed result.

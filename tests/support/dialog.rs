@@ -1,5 +1,5 @@
 //! A scripted client of any revision, whose server is judged by the official schema in builds that have a validator
-//! (feature `_schema-tests`).
+//! (feature `validation`).
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tinymcp::testing::ScriptedPeer;
 use tinymcp::{ProtocolVersion, Server};
 
-#[cfg(feature = "_schema-tests")]
+#[cfg(feature = "validation")]
 #[path = "schema.rs"]
 mod schema;
 
@@ -116,7 +116,7 @@ impl Dialog {
     #[track_caller]
     pub(crate) fn next(&mut self, _method: &str) -> Value {
         let frame: Value = serde_json::from_str(&self.peer.expect_frame()).expect("JSON");
-        #[cfg(feature = "_schema-tests")]
+        #[cfg(feature = "validation")]
         schema::check_frame(&self.version, tinymcp::method::Direction::ToClient, &frame, Some(_method));
         frame
     }

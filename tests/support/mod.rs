@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 pub(crate) mod alone;
+pub(crate) mod changing;
 pub(crate) mod odd;
 pub(crate) mod peers;
 pub(crate) mod served;

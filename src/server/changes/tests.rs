@@ -286,7 +286,7 @@ fn judge(client: &ScriptedPeer, version: &str) {
         .filter_map(|line| Some((line.starts_with('<'), serde_json::from_str(line.get(2..)?).ok()?)))
         .collect();
     assert!(frames.len() > 2 && !version.is_empty());
-    #[cfg(feature = "_schema-tests")]
+    #[cfg(feature = "validation")]
     for (_, frame) in frames.iter().filter(|(is_ours, _)| *is_ours) {
         let asked = frames.iter().find(|(is_ours, asked)| !is_ours && asked["id"] == frame["id"]);
         let answered =
