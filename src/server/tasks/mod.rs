@@ -29,7 +29,7 @@ use crate::context::Asker;
 use crate::json::{FromJson, Json, JsonError, Members, Object};
 use crate::jsonrpc::{ErrorCode, ErrorObject, RequestId};
 use crate::method::Method;
-use crate::peer::{Call, Outlet, Served};
+use crate::peer::{Call, Ground, Outlet, Served};
 use crate::protocol::task::legacy::{CreateTaskResult, ListTasksResult, TaskMetadata, TasksCapability};
 use crate::protocol::task::{TASKS_EXTENSION, Task, TaskStatus, extension_required};
 use crate::protocol::{ProtocolVersion, ServerCapabilities};
@@ -127,7 +127,7 @@ impl TaskFeature {
         }
     }
 
-    /// Makes a task of a call, and has it begun.
+    /// Makes a task of a call.
     fn create(
         &self,
         asked: &mut Asked<'_>,
@@ -165,23 +165,26 @@ impl TaskFeature {
         });
         let bytes = asked.serving.request.params.map_or(0, |params| params.get().len());
         let new = NewTask { number, id: id.clone(), owner, ttl, call, job, bytes };
-        let task = self.tasks.with(|store, now| store.insert(new, now))?;
-        // The pool holds on to the id alone, so that a task which is cancelled before it begins costs nothing.
-        let (tasks, waiting) = (Arc::clone(&self.tasks), id.clone());
+        self.tasks.with(|store, now| store.insert(new, now))
+    }
+
+    /// Has the task `id` begun, after those that wait already.
+    fn begin(&self, id: &str) {
+        // Whichever thread comes first takes what has waited longest: what is cancelled while it waits costs nothing.
+        let tasks = Arc::clone(&self.tasks);
         let accepted = self.pool.execute(move |_| {
-            if let Some(job) = tasks.with(|store, _| store.begin(&waiting)) {
+            if let Some(job) = tasks.with(|store, _| store.begin()) {
                 job();
             }
         });
-        accepted.map_err(|refused| {
-            self.tasks.with(|store, _| store.discard(&id));
-            ErrorObject::internal(match refused {
-                Refused::Full(tasks) => format!("server busy: {tasks} tasks wait for a thread"),
-                Refused::NoThread(e) => format!("no thread for the task: {e}"),
-                Refused::Closed => "the server is ending".to_owned(),
-            })
-        })?;
-        Ok(task)
+        let problem = match accepted {
+            // As many as there can be tasks have been accepted, and are enough for all of them.
+            Ok(()) | Err(Refused::Full(_)) => return,
+            Err(Refused::NoThread(e)) => format!("no thread for the task: {e}"),
+            Err(Refused::Closed) => "the server is ending".to_owned(),
+        };
+        let outcome = Outcome::Error(ErrorObject::internal(problem));
+        self.tasks.with(|store, now| store.finish(id, outcome, now));
     }
 
     fn answer(&self, asked: &mut Asked<'_>, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
@@ -310,13 +313,29 @@ impl Feature for TaskFeature {
             Ok(ttl) => ttl?,
             Err(error) => return Some(Served::Answered(Err(error))),
         };
-        let created = self.create(asked, tool, ttl);
-        Some(Served::Answered(created.and_then(|task| {
-            if asked.is_modern() {
-                return asked.write_lowered(out, &task.into_created());
-            }
+        // What a Legacy task sends must not come before the answer that names it.
+        let is_told_of = !asked.is_modern() && asked.serving.outlet.pending().is_some();
+        if is_told_of && asked.serving.ground == Ground::Reader {
+            return Some(Served::Elsewhere); // sending that answer may take long
+        }
+        let task = match self.create(asked, tool, ttl) {
+            Ok(task) => task,
+            Err(error) => return Some(Served::Answered(Err(error))),
+        };
+        let id = task.task_id.clone();
+        if is_told_of {
+            let result = Json::new(&CreateTaskResult::new(&task)).map_err(ErrorObject::internal);
+            let answer = result.as_ref().map(Json::as_str);
+            asked.serving.outlet.answer(asked.serving.call, answer, true);
+            self.begin(&id);
+            return Some(Served::Open);
+        }
+        self.begin(&id);
+        Some(Served::Answered(if asked.is_modern() {
+            asked.write_lowered(out, &task.into_created())
+        } else {
             asked.write_lowered(out, &CreateTaskResult::new(&task))
-        })))
+        }))
     }
 
     fn tell_changes(&self, changes: &Arc<Changes>) -> Option<ChangeListener> {
@@ -352,7 +371,7 @@ impl Feature for TaskFeature {
     }
 
     fn stop(&self, grace: Duration) {
-        self.tasks.with(|store, now| store.cancel_all("the server is ending", now));
+        self.tasks.with(|store, now| store.end_all("the server is ending", now));
         let stuck = self.pool.close(grace);
         if stuck > 0 {
             log::warn!("{stuck} tasks still run after the grace of {grace:?}");
@@ -362,6 +381,6 @@ impl Feature for TaskFeature {
 
 impl Drop for TaskFeature {
     fn drop(&mut self) {
-        self.tasks.with(|store, now| store.cancel_all("the server is ending", now));
+        self.tasks.with(|store, now| store.end_all("the server is ending", now));
     }
 }

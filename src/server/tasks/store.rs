@@ -113,6 +113,8 @@ pub(super) struct Store {
     tasks: BTreeMap<String, Entry>,
     bytes: usize,
     given_out: u64,
+    /// No more tasks are taken.
+    is_ending: bool,
     /// Keys of hashes that nobody outside can compute: one half of an id each.
     secrets: [RandomState; 2],
     pub(super) after: After,
@@ -122,7 +124,7 @@ impl Store {
     pub(super) fn new(options: TaskOptions) -> Self {
         let secrets = [RandomState::new(), RandomState::new()];
         let after = After::default();
-        Self { options, tasks: BTreeMap::new(), bytes: 0, given_out: 0, secrets, after }
+        Self { options, tasks: BTreeMap::new(), bytes: 0, given_out: 0, is_ending: false, secrets, after }
     }
 
     /// An id that nobody can guess, and its number.
@@ -145,11 +147,13 @@ impl Store {
     /// When there is no room for it.
     pub(super) fn insert(&mut self, new: NewTask, now: Moment) -> Result<Task, ErrorObject> {
         self.sweep(now.instant);
-        if !self.make_room(1, new.bytes) {
+        if self.is_ending || !self.make_room(1, new.bytes) {
             self.after.jobs.push(new.job);
             let TaskOptions { max_tasks, max_bytes, .. } = self.options;
-            let problem = format!("server busy: no more than {max_tasks} tasks with {max_bytes} bytes");
-            return Err(ErrorObject::internal(problem));
+            return Err(ErrorObject::internal(match self.is_ending {
+                true => "the server is ending".to_owned(),
+                false => format!("server busy: no more than {max_tasks} tasks with {max_bytes} bytes"),
+            }));
         }
         let poll = u64::try_from(self.options.poll_interval.as_millis()).unwrap_or(u64::MAX);
         let task = Task::new(new.id.clone(), timestamp(now.time), new.ttl).with_poll_interval_ms(poll);
@@ -172,9 +176,10 @@ impl Store {
         Ok(task)
     }
 
-    /// Takes out the work of a task that is still wanted.
-    pub(super) fn begin(&mut self, id: &str) -> Option<Job> {
-        let entry = self.tasks.get_mut(id)?;
+    /// Takes out the work that has waited longest. What was cancelled meanwhile is not among it.
+    pub(super) fn begin(&mut self) -> Option<Job> {
+        let waiting = self.tasks.values_mut().filter(|entry| entry.job.is_some());
+        let entry = waiting.min_by_key(|entry| entry.number)?;
         self.bytes -= std::mem::take(&mut entry.bytes);
         entry.job.take()
     }
@@ -369,8 +374,9 @@ impl Store {
         Ok(is_open)
     }
 
-    /// Cancels everything that is not done.
-    pub(super) fn cancel_all(&mut self, reason: &str, now: Moment) {
+    /// Cancels everything that is not done, and takes nothing more.
+    pub(super) fn end_all(&mut self, reason: &str, now: Moment) {
+        self.is_ending = true;
         let open = self.tasks.iter().filter(|(_, entry)| entry.outcome.is_none());
         let open: Vec<String> = open.map(|(id, _)| id.clone()).collect();
         open.iter().for_each(|id| self.cancel_for(id, reason, now));
@@ -390,14 +396,6 @@ impl Store {
     /// Forgets the tasks of a connection, which nobody can see any more.
     pub(super) fn forget(&mut self, connection: u64) {
         self.remove(|entry| entry.owner == Owner::Connection(connection), "the connection has ended");
-    }
-
-    /// Takes out a task that could not be begun.
-    pub(super) fn discard(&mut self, id: &str) {
-        if let Some(entry) = self.tasks.remove(id) {
-            self.bytes -= entry.bytes;
-            self.after.jobs.extend(entry.job);
-        }
     }
 
     /// Ends a task. Its waiters are answered, its questions withdrawn, and its work, if not begun, is not.
@@ -462,7 +460,9 @@ impl Store {
             let oldest = ended.min_by_key(|(_, entry)| entry.number).map(|(id, _)| id.clone());
             let Some(id) = oldest.filter(|_| bytes <= max_bytes && tasks <= max_tasks) else { return false };
             log::debug!("a task that has ended makes room for another");
-            self.discard(&id);
+            if let Some(entry) = self.tasks.remove(&id) {
+                self.bytes -= entry.bytes;
+            }
         }
     }
 }
