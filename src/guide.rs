@@ -40,6 +40,27 @@
 //! | the user's time | counts for the total of open calls, not for their timeout; the server has its own patience | counts for the call's total, not for its timeout |
 //! | a handler's error goes to | the server | the caller |
 //!
+//! # Tasks
+//!
+//! A call may become a *task*: it is answered at once, the server works on while no request is open, and the client looks
+//! at it from time to time. [`ServerBuilder::tasks`](crate::server::ServerBuilder::tasks) and
+//! [`TaskMode`](crate::tool::TaskMode) offer that, [`ClientBuilder::tasks`](crate::client::ClientBuilder::tasks) accepts it; the
+//! handler is the same.
+//!
+//! | | 2025-11-25 | 2026-07-28, by the extension `io.modelcontextprotocol/tasks` |
+//! |---|---|---|
+//! | who decides that a call becomes a task | the client, [`CallOptions::with_task`](crate::client::CallOptions::with_task) | the server, for clients that declare the extension |
+//! | an optional tool runs as a task | if the client asks for it | if the client declares the extension |
+//! | a required tool, for other clients | error -32601 | error -32021 |
+//! | who may see the task | the connection that made it, and it ends with that | whoever knows its id |
+//! | what the handler asks | a request to the client | a part of the task, under a key |
+//! | a tool that failed | `failed` | `completed`, with `isError` |
+//! | a step of the handler | is done once: the handler of a task is not run again | the same |
+//! | progress and log messages | until the task ends | none |
+//! | cancelling | at once and for good; the handler's token fires | the same |
+//!
+//! What a client gave up waiting for it cancels, unless the program itself keeps the [`TaskHandle`](crate::client::TaskHandle).
+//!
 //! # Threads
 //!
 //! There is no runtime and no global thread; every thread belongs to a connection, or to a server. The thread that makes a call waits for
@@ -50,6 +71,7 @@
 //! | `mcp-reader` | every connection | 1 | reads; on a server it also answers what needs nobody's code, and, while traffic is dense, runs tools known to take less than 20 µs | with the input; one that is stuck in a read is left to itself and reported |
 //! | `mcp-standby` | a server's connection | 0 or 1 | takes over reading when a call that the reader runs turns out long, after 0.5 to 1 ms | with the connection |
 //! | `mcp-worker` | every connection | on demand, up to 64 on a server and 16 on a client | runs tools and prompts, and what reads or lists resources; on a client, handlers for what a Legacy server asks | after 10 s without work; at the close, when its handler returns; one that does not is left to itself and reported |
+//! | `mcp-task` | a server with tasks | on demand, up to 64 | runs the tools of calls that became tasks | after 10 s without work; at the server's end its tasks are cancelled and get the grace; one that runs on is left to itself and reported |
 //! | `mcp-writer` | every connection | 0 or 1, from the first frame that cannot be written at once | writes what nobody else may wait for | with the connection |
 //! | `mcp-stderr` | a client's child process | 1, if stderr is captured | reads the child's stderr | with the pipe; never waited for |
 //! | `mcp-lines` | a client's child process | 1, if there is a callback for lines of stderr | runs the callback, in order | after the last line; never waited for |
@@ -94,9 +116,13 @@
 //! | the address of a resource | 8 KiB | | refused when it is registered; error -32602 when it is asked for |
 //! | notifications that wait for callbacks, server | 256 | | dropped, with a warning; "the root folders changed" is never lost |
 //! | open `subscriptions/listen` of a connection, server | 64 | | error -32603, "server busy" |
-//! | resources watched for a connection, over all its subscriptions, server | 1,024 | | error -32603, "server busy" |
+//! | resources and tasks watched for a connection, over all its subscriptions, server | 1,024 | | error -32603, "server busy" |
 //! | the URI of a resource that is watched, server | 8 KiB | | error -32602 |
 //! | elicitations by URL that a server remembers for a connection | 1,024 | | of the oldest it cannot say that they are complete |
+//! | tasks of a server, those that have ended included | 1,024 | [`TaskOptions::with_max_tasks`](crate::server::TaskOptions::with_max_tasks) | the oldest that have ended make room, else error -32603 |
+//! | tasks that run at once | 64 | [`TaskOptions::with_max_running`](crate::server::TaskOptions::with_max_running) | further ones wait |
+//! | the result of a task | 16 MiB | [`TaskOptions::with_max_result_bytes`](crate::server::TaskOptions::with_max_result_bytes) | the task fails with -32603 |
+//! | results of all tasks, and arguments of those that wait | 256 MiB | [`TaskOptions::with_max_bytes`](crate::server::TaskOptions::with_max_bytes) | as for too many tasks |
 //! | stderr of a child, kept for errors | the last 16 KiB | [`Stderr`](crate::transport::Stderr) | the older part is forgotten |
 //! | a line of stderr given to a callback | 16 KiB | | comes in pieces |
 //! | lines of stderr that wait for a callback | 1,024 | | dropped, with a warning |
@@ -125,6 +151,11 @@
 //! | telling a log level to a server that was started again | 5 s | |
 //! | closing: frames are written; the server exits by itself; it exits after SIGTERM; own threads end | 1 s; 2 s; 2 s; 500 ms | [`Patience`](crate::transport::Patience) |
 //! | a server's accepted requests, after the end of its input | 5 s | [`grace`](crate::server::ServerBuilder::grace) |
+//! | a task, from its beginning, after which it is cancelled and forgotten | 1 h | [`TaskOptions::with_ttl`](crate::server::TaskOptions::with_ttl) |
+//! | the same at most, where a client may choose | 24 h | [`TaskOptions::with_max_ttl`](crate::server::TaskOptions::with_max_ttl) |
+//! | the same at least | 1 s | |
+//! | between two looks at a task, as a server suggests | 1 s | [`TaskOptions::with_poll_interval`](crate::server::TaskOptions::with_poll_interval) |
+//! | between two looks at a task, as a client accepts: at least, and at most | 50 ms; 60 s | |
 //!
 //! # Errors: who gets to see what
 //!

@@ -48,7 +48,7 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         &["MAX_LISTENS: usize = "],
     ),
     (
-        "resources watched for a connection, over all its subscriptions, server",
+        "resources and tasks watched for a connection, over all its subscriptions, server",
         "server/changes/marks.rs",
         &["MAX_URIS: usize = "],
     ),
@@ -58,6 +58,10 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         "context/mod.rs",
         &["MAX_ASKED_URLS: usize = "],
     ),
+    ("tasks of a server, those that have ended included", "server/tasks/options.rs", &["max_tasks: "]),
+    ("tasks that run at once", "server/tasks/options.rs", &["max_running: "]),
+    ("the result of a task", "server/tasks/options.rs", &["max_result_bytes: "]),
+    ("results of all tasks, and arguments of those that wait", "server/tasks/options.rs", &["max_bytes: "]),
     ("stderr of a child, kept for errors", "transport/stderr.rs", &["TAIL_BYTES: usize = "]),
     ("a line of stderr given to a callback", "transport/stderr.rs", &["LINE_BYTES: usize = "]),
     ("lines of stderr that wait for a callback", "transport/stderr.rs", &["QUEUE: usize = "]),
@@ -111,6 +115,23 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         &["flush: ", "exit: ", "term: ", "threads: "],
     ),
     ("a server's accepted requests, after the end of its input", "server/builder.rs", &["grace: "]),
+    (
+        "a task, from its beginning, after which it is cancelled and forgotten",
+        "server/tasks/options.rs",
+        &["DEFAULT_TTL: Duration = "],
+    ),
+    ("the same at most, where a client may choose", "server/tasks/options.rs", &["MAX_TTL: Duration = "]),
+    ("the same at least", "server/tasks/options.rs", &["MIN_TTL: Duration = "]),
+    (
+        "between two looks at a task, as a server suggests",
+        "server/tasks/options.rs",
+        &["POLL_INTERVAL: Duration = "],
+    ),
+    (
+        "between two looks at a task, as a client accepts: at least, and at most",
+        "client/tasks.rs",
+        &["MIN_INTERVAL: Duration = ", "MAX_INTERVAL: Duration = "],
+    ),
 ];
 
 fn source(file: &str) -> String {
@@ -197,6 +218,7 @@ fn the_guide_names_every_thread() {
         "peer/mod.rs",
         "server/changes/mod.rs",
         "server/heard.rs",
+        "server/tasks/mod.rs",
         "peer/reader.rs",
         "peer/outbox.rs",
         "client/notices.rs",

@@ -124,8 +124,9 @@ pub(crate) trait Outlet: Send + Sync {
     /// Ends the connection if the peer is gone.
     fn look_after(&self);
 
-    /// Answers a call that was left [open](Served::Open). Nothing happens if it has ended. Never waits for the peer.
-    fn answer(&self, call: &Arc<Call>, result: &str);
+    /// Answers a call that was left [open](Served::Open), with the JSON of its result or an error. Nothing happens if it has
+    /// ended. A thread that `waits` for the peer to read never loses the answer.
+    fn answer(&self, call: &Arc<Call>, result: Result<&str, &ErrorObject>, waits: bool);
 }
 
 /// The server or the client behind a connection.
