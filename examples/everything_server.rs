@@ -19,6 +19,8 @@ use tinymcp::protocol::{
     Icon, ImageContent, Implementation, PrimitiveSchema, PromptMessage, RequestedSchema, Resource,
     ResourceTemplate, Root, TextResourceContents,
 };
+use tinymcp::server::TaskOptions;
+use tinymcp::tool::TaskMode;
 use tinymcp::{
     Context, FnPrompt, FnResource, FnTemplate, FnTool, PromptRegistry, ResourceRegistry, Server,
     ServerHandle, ToolError, ToolRegistry, data, prompt, tool,
@@ -61,10 +63,9 @@ struct Stock([AtomicU32; 3]);
 
 impl Stock {
     fn take(&self, tea: Tea, grams: u32) -> Result<(), ToolError> {
-        let less = |left: u32| left.checked_sub(grams);
-        self.0[tea as usize].fetch_update(SeqCst, SeqCst, less).map(drop).map_err(|left| {
-            ToolError::new(format_args!("only {left} g of {} tea are left, order less", tea.name()))
-        })
+        let left = self.0[tea as usize].fetch_update(SeqCst, SeqCst, |left| left.checked_sub(grams));
+        let less = |left| ToolError::new(format_args!("only {left} g of {} tea are left", tea.name()));
+        left.map(drop).map_err(less)
     }
 
     fn to_json(&self) -> String {
@@ -84,6 +85,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
         .resources(resources(&stock)?)
         .prompts(PromptRegistry::new().with(pairing())?.with(invitation())?)
         .logging()
+        .tasks(TaskOptions::default().with_poll_interval(Duration::from_millis(100)))
         .cache(Duration::from_secs(60), CacheScope::Public)
         .extension("com.example/loyalty", json!({"pointsPerEuro": 2}))
         .on_roots_changed(|| log::info!("the guest has moved"))
@@ -102,13 +104,12 @@ fn icon() -> Icon {
     Icon::new("https://example.com/tea.svg").with_mime_type("image/svg+xml")
 }
 
-/// Takes its time, says how far it is, and stops when nobody wants the tea any more.
+/// Takes its time, says how far it is, and stops when nobody wants the tea any more. A client that can may have it as a task.
 fn brew() -> FnTool {
     let brew = tool! {
         /// Brew a cup of tea
         fn brew(
             tea: Tea = Tea::Black,
-            /// How often to look at it
             steps: u32 = 3,
             pause_ms: u64 = 10,
             cx: &Context,
@@ -122,7 +123,7 @@ fn brew() -> FnTool {
             Ok(format!("a cup of {} tea", tea.name()))
         }
     };
-    brew.title("Brew").idempotent().destructive(false).open_world(false).icon(icon())
+    brew.title("Brew").idempotent().open_world(false).icon(icon()).task_mode(TaskMode::Optional)
 }
 
 /// Answers with every kind of content.
@@ -166,8 +167,7 @@ fn open_season(server: &Server) -> FnTool {
         /// Offer something for a season
         fn open_season(name: String) -> Result<String, ToolError> {
             let text = format!("{name} is here");
-            let uri = format!("tea://season/{}", tools.len());
-            resources.replace(FnResource::text(Resource::new(uri, &*name), &*text))?;
+            resources.replace(FnResource::text(Resource::new("tea://season", &*name), &*text))?;
             prompts.replace(prompt! { fn season() -> String { text.clone() } })?;
             tools.replace(tool! {
                 /// Taste what the season brings
@@ -239,7 +239,7 @@ fn asking(shop: &ServerHandle) -> Vec<FnTool> {
             Ok(format!("party {number}: {guests} guests, {}, {}", places(&roots), toast.text_content()))
         }
     };
-    vec![choose, pay.open_world(true), advise, locate, cater]
+    vec![choose, pay.open_world(true), advise, locate, cater.task_mode(TaskMode::Optional)]
 }
 
 fn places(roots: &[Root]) -> String {

@@ -4,220 +4,27 @@
 //! scripted peer in a process of its own. Each step drives one method one way and looks at what comes of it; in the end what
 //! passed must be what the table says there is, no more and no less, and as the schema of the revision has it.
 
+#[path = "support/stage.rs"]
+mod stage;
 mod support;
 #[path = "support/wire.rs"]
 mod wire;
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, Write};
-use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, unbounded};
+use crossbeam_channel::unbounded;
 use serde_json::{Value, json};
-use support::peers::Raw;
+use stage::{LONG, STOCK, Stage};
 use tinymcp::client::{CallOptions, Change, ClientBuilder, Filter};
 use tinymcp::method::{Direction, Method};
-use tinymcp::protocol::{
-    CompletionReference, Content, CreateMessageResult, ElicitResult, LogLevel, ResourceContents, Root,
-};
-use tinymcp::transport::ChildProcess;
-use tinymcp::{CancelToken, Client, Error, ErrorObject, ProtocolVersion};
-use wire::{To, Wire};
+use tinymcp::protocol::{CompletionReference, Content, LogLevel, ResourceContents, Root, TaskStatus};
+use tinymcp::{CancelToken, Error, ProtocolVersion};
+use wire::To;
 
-const LONG: Duration = Duration::from_secs(30);
-const STOCK: &str = "tea://stock";
-
-/// Holds what a scripted server says, as JSON.
-const SCRIPT: &str = "TINYMCP_TEST_SCRIPT";
-
-/// The process of a scripted server. It shakes hands; called for a tool, it says its lines, waits for the answers to those that are
-/// requests, and returns them as text.
 #[test]
 fn child() {
-    let Ok(script) = std::env::var(SCRIPT) else { return };
-    let script: Vec<Value> = serde_json::from_str(&script).expect("JSON");
-    let say = |line: &Value| {
-        let mut out = std::io::stdout().lock();
-        out.write_all(format!("{line}\n").as_bytes()).and_then(|()| out.flush()).expect("stdout");
-    };
-    let (mut call, mut answers) = (Value::Null, Vec::new());
-    for line in std::io::stdin().lock().lines() {
-        let heard: Value = serde_json::from_str(&line.expect("UTF-8")).expect("JSON");
-        let answer = |result: Value| say(&json!({"jsonrpc": "2.0", "id": heard["id"], "result": result}));
-        match heard["method"].as_str() {
-            Some("initialize") => answer(json!({
-                "protocolVersion": heard["params"]["protocolVersion"], "capabilities": {"tools": {}},
-                "serverInfo": {"name": "scripted", "version": "0"}
-            })),
-            Some("tools/call") => {
-                call = heard["id"].clone();
-                script.iter().for_each(say);
-            }
-            None => answers.push(heard),
-            _ => {}
-        }
-        if !call.is_null() && answers.len() == script.iter().filter(|line| line.get("id").is_some()).count() {
-            let text = json!(answers).to_string();
-            say(
-                &json!({"jsonrpc": "2.0", "id": call, "result": {"content": [{"type": "text", "text": text}]}}),
-            );
-            call = Value::Null;
-        }
-    }
-}
-
-fn everything_server() -> PathBuf {
-    let test = std::env::current_exe().expect("a path");
-    let profile = test.parent().and_then(Path::parent).expect("target/PROFILE/deps/TEST");
-    profile.join("examples").join(format!("everything_server{}", std::env::consts::EXE_SUFFIX))
-}
-
-/// A client of the server in one revision, what passed, and what its callbacks were told.
-struct Stage {
-    version: ProtocolVersion,
-    wire: Wire,
-    client: Client,
-    told: Receiver<(&'static str, Value)>,
-}
-
-/// A client that can do everything.
-fn able(version: &ProtocolVersion, wire: &Wire, tell: &Sender<(&'static str, Value)>) -> ClientBuilder {
-    let teller = |what: &'static str| {
-        let tell = tell.clone();
-        move |value: Value| drop(tell.send((what, value)))
-    };
-    let [tools, prompts, resources, updated, complete, other, slow] =
-        ["tools", "prompts", "resources", "updated", "complete", "other", "slow"].map(teller);
-    let has_defaults = *version >= ProtocolVersion::V2025_11_25;
-    Client::builder()
-        .name("able", "1")
-        .versions([version.clone()])
-        .tap(wire.line())
-        .roots([Root::new("file:///home/ada")])
-        .on_elicit(move |form| {
-            let mut content = form.defaults();
-            // Before 2025-11-25 a form has hardly any defaults.
-            for (field, value) in [("name", json!("Ada")), ("tea", json!("green")), ("guests", json!(12))] {
-                if form.requested_schema.is_required(field) && content.json(field).is_none() {
-                    assert!(field == "name" || !has_defaults, "no default for {field}");
-                    content.insert(field, &value);
-                }
-            }
-            Ok(ElicitResult::accept(content))
-        })
-        .on_elicit_url(|url| {
-            assert_eq!(url.host(), "example.com");
-            Ok(ElicitResult::accept_url())
-        })
-        .on_sample(move |request| {
-            if request.messages[0].text_content().contains("slow") {
-                slow(json!("asked"));
-                assert!(request.cancel_token().wait_timeout(LONG), "never cancelled");
-                slow(json!("cancelled"));
-                return Err(ErrorObject::new(-1, "too late"));
-            }
-            Ok(CreateMessageResult::text("model", "oolong"))
-        })
-        .on_tools_changed(move |_| tools(Value::Null))
-        .on_prompts_changed(move |_| prompts(Value::Null))
-        .on_resources_changed(move |_| resources(Value::Null))
-        .on_resource_updated([STOCK], move |_, uri| updated(json!(uri)))
-        .on_elicitation_complete(move |id| complete(json!(id)))
-        .on_notification(move |method, params| {
-            other(json!([method, params.map(|params| params.to_value())]));
-        })
-}
-
-impl Stage {
-    fn new(version: &ProtocolVersion) -> Self {
-        let (wire, (tell, told)) = (Wire::default(), unbounded());
-        let client = able(version, &wire, &tell).open(Self::server()).expect("starts");
-        client.initialize().expect("settled");
-        Self { version: version.clone(), wire, client, told }
-    }
-
-    fn server() -> ChildProcess {
-        ChildProcess::new(everything_server())
-    }
-
-    /// What a callback is told next; others are passed over.
-    #[track_caller]
-    fn told(&self, what: &str) -> Value {
-        loop {
-            let (told, value) = self.told.recv_timeout(LONG).expect(what);
-            if told == what {
-                return value;
-            }
-        }
-    }
-
-    /// The text of a tool's result.
-    #[track_caller]
-    fn call(&self, tool: &str, arguments: Value) -> String {
-        self.call_with(tool, arguments, &CallOptions::default())
-    }
-
-    #[track_caller]
-    fn call_with(&self, tool: &str, arguments: Value, options: &CallOptions) -> String {
-        let result = self.client.call_tool_with(tool, arguments, options).expect(tool);
-        assert!(!result.is_error(), "{tool}: {}", result.text_content());
-        result.text_content()
-    }
-
-    fn order(&self) -> String {
-        self.call("order", json!({"tea": "green", "grams": 1}))
-    }
-
-    /// Says these lines to a client of this revision, and returns what it answers.
-    #[track_caller]
-    fn said_to_client(&self, lines: &[Value]) -> Vec<Value> {
-        let exe = std::env::current_exe().expect("the test binary");
-        let server = ChildProcess::new(exe)
-            .args(["--exact", "child", "--quiet", "--nocapture", "--test-threads=1"])
-            .env(SCRIPT, json!(lines).to_string());
-        let client = able(&self.version, &self.wire, &unbounded().0).open(server).expect("starts");
-        let answers = client.call_tool("script", ()).expect("a result").text_content();
-        client.close().expect("closed");
-        serde_json::from_str(&answers).expect("JSON")
-    }
-
-    /// Opens a connection to another process of the server by hand, says `lines`, and returns the answers to those with an id,
-    /// and what comes after the input has ended.
-    #[track_caller]
-    fn said_to_server(&self, lines: &[Value]) -> (Vec<Value>, Vec<Value>) {
-        let (line, mut raw) = (self.wire.line(), Raw::of(Command::new(everything_server())).read());
-        let hello = json!({
-            "protocolVersion": self.version, "capabilities": {}, "clientInfo": {"name": "raw", "version": "0"}
-        });
-        let hello = [
-            json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": hello}),
-            json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
-        ];
-        let hello = if self.version.is_legacy() { &hello[..] } else { &[] };
-        for said in hello.iter().chain(lines) {
-            raw.send(&said.to_string());
-            line.passed(To::Server, said.clone());
-        }
-        let ids: Vec<_> = lines.iter().filter_map(|said| said.get("id")).collect();
-        let (mut answers, mut came) = (Vec::new(), Vec::new());
-        while answers.len() < ids.len() {
-            let heard = raw.next();
-            line.passed(To::Client, heard.clone());
-            let is_acknowledged = heard["method"] == Method::SubscriptionsAcknowledged.name();
-            if is_acknowledged || heard.get("method").is_none() && heard["id"] != "hello" {
-                answers.push(heard);
-            }
-        }
-        let (rest, status, _) = raw.finish();
-        assert!(status.success(), "{status}");
-        for heard in rest {
-            line.passed(To::Client, heard.clone());
-            came.push(heard);
-        }
-        (answers, came)
-    }
+    stage::child();
 }
 
 /// Drives `method` in one direction, and looks at what comes of it.
@@ -226,7 +33,7 @@ fn drive(stage: &Stage, method: Method, to: To) {
     let options = CallOptions::default();
     match (method, to) {
         (Method::Initialize | Method::Initialized | Method::Discover, To::Server) => {
-            let client = able(version, &stage.wire, &unbounded().0).open(Stage::server()).expect("starts");
+            let client = stage.another(|builder| builder);
             let server = client.initialize().expect("settled");
             assert_eq!(server.version, *version);
             assert_eq!(server.info.as_ref().expect("named").name, "tea-shop");
@@ -361,17 +168,11 @@ fn drive(stage: &Stage, method: Method, to: To) {
         }
         (Method::Cancelled, To::Client) if version.is_modern() => {
             // A subscription is what a server cancels: when it ends.
-            let listen = json!({
-                "notifications": {"toolsListChanged": true},
-                "_meta": {
-                    "io.modelcontextprotocol/protocolVersion": version,
-                    "io.modelcontextprotocol/clientCapabilities": {}
-                }
-            });
-            let listen =
-                json!({"jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": listen});
-            let (acknowledged, rest) = stage.said_to_server(&[listen]);
-            assert_eq!(acknowledged[0]["params"]["notifications"], json!({"toolsListChanged": true}));
+            let mut hand = stage.by_hand();
+            hand.ask("l", "subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
+            let acknowledged = hand.until(|heard| heard.get("method").is_some());
+            assert_eq!(acknowledged["params"]["notifications"], json!({"toolsListChanged": true}));
+            let rest = hand.end();
             assert_eq!(rest[0]["params"]["requestId"], "l");
             assert_eq!(rest[1]["result"]["resultType"], "complete");
         }
@@ -396,15 +197,14 @@ fn drive(stage: &Stage, method: Method, to: To) {
             // Our client has no progress to tell, and no tasks of its own. The server takes it and goes on.
             let params = match method {
                 Method::Progress => json!({"progressToken": 1, "progress": 0.5}),
-                _ => json!({
-                    "taskId": "1", "status": "working", "ttl": null,
-                    "createdAt": "2025-11-25T00:00:00Z", "lastUpdatedAt": "2025-11-25T00:00:00Z"
-                }),
+                _ => task_status(),
             };
             let told = json!({"jsonrpc": "2.0", "method": method.name(), "params": params});
-            let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
-            let (answers, rest) = stage.said_to_server(&[told, ping]);
-            assert_eq!((&answers[0]["result"], rest.len()), (&json!({}), 0));
+            let mut hand = stage.by_hand();
+            hand.say(told);
+            hand.ask("p", "ping", json!({}));
+            assert_eq!(hand.until(|heard| heard["id"] == "p")["result"], json!({}));
+            assert_eq!(hand.end(), [Value::Null; 0]);
         }
         (
             Method::ToolsListChanged | Method::PromptsListChanged | Method::ResourcesListChanged,
@@ -424,7 +224,7 @@ fn drive(stage: &Stage, method: Method, to: To) {
                 _ => {
                     stage.told("resources");
                     let listed = client.list_resources().expect("listed").items;
-                    assert!(listed.iter().any(|resource| resource.uri.starts_with("tea://season/")));
+                    assert!(listed.iter().any(|resource| resource.uri == "tea://season"));
                 }
             }
         }
@@ -444,13 +244,83 @@ fn drive(stage: &Stage, method: Method, to: To) {
             assert_eq!(stage.call("locate", json!({})), "file:///tmp");
             client.set_roots([Root::new("file:///home/ada")]).expect("told");
         }
+        (
+            Method::TasksGet
+            | Method::TasksResult
+            | Method::TasksUpdate
+            | Method::TasksList
+            | Method::TasksCancel,
+            To::Server,
+        ) => drive_task(stage, method),
+        (Method::TasksGet | Method::TasksResult | Method::TasksList | Method::TasksCancel, To::Client) => {
+            // Our client has no tasks of its own, and does not say that it has.
+            let params = if method == Method::TasksList { json!({}) } else { json!({"taskId": "1"}) };
+            let asked = json!({"jsonrpc": "2.0", "id": "t", "method": method.name(), "params": params});
+            assert_eq!(stage.said_to_client(&[asked])[0]["error"]["code"], -32601);
+        }
+        (Method::TasksStatus, To::Client) => {
+            // Our server says nothing that it is not asked for; another may.
+            let status = json!({"jsonrpc": "2.0", "method": method.name(), "params": task_status()});
+            assert_eq!(stage.said_to_client(&[status]), [Value::Null; 0]);
+            assert_eq!(stage.told("other"), json!([method.name(), task_status()]));
+        }
+        (Method::TasksChanged, To::Client) => {
+            let mut hand = stage.by_hand();
+            hand.ask("c", "tools/call", json!({"name": "brew", "arguments": {"pause_ms": 60_000}}));
+            let made = hand.until(|heard| heard["id"] == "c");
+            let id = &made["result"]["taskId"];
+            hand.ask("l", "subscriptions/listen", json!({"notifications": {"taskIds": [id]}}));
+            let acknowledged = hand.until(|heard| heard.get("method").is_some());
+            assert_eq!(acknowledged["params"]["notifications"], json!({"taskIds": [id]}));
+            hand.ask("x", "tasks/cancel", json!({"taskId": id}));
+            let told = hand.until(|heard| heard["method"] == method.name());
+            assert_eq!((&told["params"]["taskId"], &told["params"]["status"]), (id, &json!("cancelled")));
+            hand.end();
+        }
         (method, to) => panic!("nothing drives {method} to {to:?} in {version}"),
     }
 }
 
+fn task_status() -> Value {
+    let time = "2025-11-25T00:00:00Z";
+    json!({"taskId": "1", "status": "working", "ttl": null, "createdAt": time, "lastUpdatedAt": time})
+}
+
+/// Makes a task of a call that asks three things.
+fn drive_task(stage: &Stage, method: Method) {
+    let client = stage.another(ClientBuilder::tasks);
+    let (options, is_modern) = (CallOptions::default(), stage.version.is_modern());
+    let wish = if is_modern { options.clone() } else { options.clone().with_task(Duration::from_secs(60)) };
+    let is_slow = method == Method::TasksCancel;
+    let (tool, arguments) =
+        if is_slow { ("brew", json!({"pause_ms": 60_000})) } else { ("cater", json!({})) };
+    let task = client.call_tool_task(tool, arguments, &wish).expect("a task");
+    let id = task.id().expect("a task");
+    let status = task.status(&options).expect("known").expect("a task");
+    assert_eq!(status.task_id, id);
+    if is_slow {
+        assert_eq!(status.status, TaskStatus::Working);
+        task.cancel(&options).expect("acknowledged");
+        let waited = task.wait(&options);
+        assert!(matches!(waited, Err(Error::Cancelled(_))), "{waited:?}");
+    } else {
+        let party = task.wait(&options).expect("a result").text_content();
+        assert_eq!(party, "party 1: 12 guests, file:///home/ada, oolong");
+    }
+    if method == Method::TasksList {
+        let listed = client.request(method.name(), &[], &options).expect("listed").to_value();
+        assert_eq!(
+            (&listed["tasks"][0]["taskId"], &listed["tasks"][0]["status"]),
+            (&json!(id), &json!("completed"))
+        );
+    }
+    client.close().expect("closed");
+}
+
 /// The ways that a method goes, as a message or as a request for input.
 fn ways(method: Method, version: &ProtocolVersion) -> &'static [To] {
-    if !method.is_in(version) && !(version.is_modern() && method.is_input_request()) {
+    let is_question = version.is_modern() && method.is_input_request();
+    if !is_question && !method.is_in(version) {
         return &[];
     }
     match method.direction(version) {
@@ -473,9 +343,6 @@ fn every_method(version: &ProtocolVersion) {
     let stage = Stage::new(version);
     let mut table = BTreeSet::new();
     for &method in Method::ALL {
-        if method.name().contains("tasks") {
-            continue;
-        }
         for &to in ways(method, version) {
             let mark = stage.wire.mark();
             drive(&stage, method, to);
