@@ -133,6 +133,8 @@ pub struct ClientBuilder {
     pub(super) tap: Option<Arc<dyn Tap>>,
     pub(super) notices: Notices,
     pub(super) patience: Patience,
+    /// Whether servers are told that this client knows tasks.
+    pub(super) tasks: bool,
     pub(super) trace: Option<Arc<CurrentTrace>>,
     pub(super) is_caching: bool,
     #[cfg(feature = "validation")]
@@ -162,6 +164,7 @@ impl Default for ClientBuilder {
             #[cfg(feature = "validation")]
             trusts_results: false,
             patience: Patience::default(),
+            tasks: false,
             trace: None,
             is_caching: true,
         }
@@ -439,6 +442,17 @@ impl ClientBuilder {
     #[must_use]
     pub fn max_input_rounds(mut self, rounds: u32) -> Self {
         self.max_input_rounds = rounds;
+        self
+    }
+
+    /// Tells Modern servers that a call may become a task: the server works on it while no request is open, and the client
+    /// looks from time to time. [`call_tool`](ClientHandle::call_tool) waits for the result all the same;
+    /// [`call_tool_task`](ClientHandle::call_tool_task) lets a program do other things meanwhile, or end and come back.
+    ///
+    /// Tasks of 2025-11-25 need no such declaration: see [`CallOptions::with_task`](super::CallOptions::with_task).
+    #[must_use]
+    pub fn tasks(mut self) -> Self {
+        self.tasks = true;
         self
     }
 

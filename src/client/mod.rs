@@ -25,6 +25,7 @@ mod results;
 mod role;
 mod session;
 mod state;
+mod tasks;
 mod tool_call;
 mod trace;
 mod typed;
@@ -44,6 +45,7 @@ pub use lists::{List, Pages};
 pub use remote::{Caller, RemoteTool};
 pub use session::ServerIdentity;
 use session::Session;
+pub use tasks::TaskHandle;
 pub use tool_call::{CallHandle, Outcome};
 pub use trace::TraceContext;
 
@@ -187,6 +189,9 @@ impl ClientHandle {
     /// [`max_input_rounds`](ClientBuilder::max_input_rounds) times. The timeout starts anew with each round, and in
     /// both eras it does not count what the handlers take; the total does.
     ///
+    /// A server that makes a task of the call is looked at until that has ended, as by [`TaskHandle::wait`]; if it is given up,
+    /// the task is cancelled.
+    ///
     /// With the feature `validation`, the structured content of a result is compared with the output schema of the tool, as far
     /// as that is known: from the last [`list_tools`](Self::list_tools) or [`discover_tools`](Self::discover_tools), or from the
     /// [`RemoteTool`] that makes the call. `ClientBuilder::trust_results` turns that off.
@@ -255,6 +260,27 @@ impl ClientHandle {
         options: &CallOptions,
     ) -> Result<Outcome> {
         tool_call::tool_once(&self.session, name, &tool_call::arguments(arguments)?, options)
+    }
+
+    /// Calls a tool, and returns as soon as the server has made a task of the call, or answered it in another way. What it asks
+    /// before that is answered by the handlers.
+    ///
+    /// # Errors
+    /// As [`call_tool`](Self::call_tool).
+    pub fn call_tool_task(
+        &self,
+        name: &str,
+        arguments: impl serde::Serialize,
+        options: &CallOptions,
+    ) -> Result<TaskHandle> {
+        tool_call::tool_task(&self.session, name, &tool_call::arguments(arguments)?, options)
+    }
+
+    /// Comes back to the task `id` of this server. Nothing is sent yet. A Modern server may know it from an earlier connection;
+    /// one of 2025-11-25 ties it to who made it.
+    #[must_use]
+    pub fn task(&self, id: impl Into<String>) -> TaskHandle {
+        TaskHandle::of_task(&self.session, id.into(), "", tool_call::Expectation::default())
     }
 
     /// Sends a call and returns at once, so that one thread can keep many calls open. The timeout runs from now.

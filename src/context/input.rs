@@ -12,6 +12,15 @@ use crate::protocol::{
     CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ElicitUrlParams, InputRequest, Root,
 };
 
+/// How a handler asks that neither ends nor keeps its request waiting: as a task.
+pub(crate) trait Asker: Send + Sync {
+    /// Asks `questions` at once, and waits for all the answers, which are in the same order.
+    ///
+    /// # Errors
+    /// Why one of them has no answer.
+    fn ask(&self, questions: Vec<(String, Asked)>) -> Result<Vec<Json>, AskError>;
+}
+
 /// # Asking the client
 ///
 /// A handler asks as if the answer came at once:
@@ -91,7 +100,7 @@ impl Context {
         T: Serialize + DeserializeOwned,
         E: From<AskError>,
     {
-        if !matches!(self.0.caller, Caller::Modern) {
+        if !matches!(self.0.caller, Caller::Modern) || self.0.asker.is_some() {
             return work();
         }
         let failed = |e: serde_json::Error| AskError::Failed(format!("the value of step {key} is lost: {e}"));
@@ -141,6 +150,10 @@ impl Context {
             }
             request.lower(version);
             asked.push((key, request));
+        }
+        if let Some(asker) = &self.0.asker {
+            return asker
+                .ask(asked.iter().map(|(key, request)| (key.clone(), as_request(request))).collect());
         }
         if matches!(self.0.caller, Caller::Modern) {
             let asked = asked.into_iter().map(|(key, request)| (key, written(&request)));

@@ -38,8 +38,8 @@ struct Round {
     resumed: Option<Resumed>,
     answers: Object,
     steps: Object,
-    /// How often each key was used in this round.
-    uses: BTreeMap<String, u32>,
+    /// The keys of this round.
+    keys: Keys,
     /// Asked in this round, and not answered yet, in order. As text: what can be asked is known where it is asked.
     open: Vec<(String, Json)>,
     /// Ends the round. Set by the first question without an answer.
@@ -73,7 +73,7 @@ impl Rounds {
     pub(super) fn ask(&self, questions: Vec<(String, Json)>) -> Option<Vec<Json>> {
         self.with(|round| {
             let keyed: Vec<_> =
-                questions.into_iter().map(|(key, request)| (round.unique(&key), request)).collect();
+                questions.into_iter().map(|(key, request)| (round.keys.unique(&key), request)).collect();
             let answers: Option<Vec<_>> =
                 keyed.iter().map(|(key, _)| round.answers.json(key).cloned()).collect();
             if answers.is_none() {
@@ -91,7 +91,7 @@ impl Rounds {
     /// The key for this use of `key`, and the value of that step, if an earlier round took it.
     pub(super) fn step(&self, key: &str) -> (String, Option<Json>) {
         self.with(|round| {
-            let key = round.unique(key);
+            let key = round.keys.unique(key);
             let value = round.steps.json(&key).cloned();
             (key, value)
         })
@@ -157,21 +157,27 @@ impl Round {
         let questions = Json::new(&InOrder(&self.open)).map_err(|e| StateError::Failed(e.to_string()))?;
         Ok(Pause { questions, request_state })
     }
+}
 
+/// The keys that were used.
+#[derive(Debug, Default)]
+pub(crate) struct Keys(BTreeMap<String, u32>);
+
+impl Keys {
     /// A handler may ask in a loop, for example until an answer is good: each use of a key is a question of its own. A
     /// handler that runs again uses its keys in the same order.
     ///
     /// spec: 2026-07-28 basic/patterns/mrtr#server-requirements-basic-workflow (keys MUST be unique)
-    fn unique(&mut self, key: &str) -> String {
+    pub(crate) fn unique(&mut self, key: &str) -> String {
         loop {
-            let uses = self.uses.entry(key.to_owned()).or_default();
+            let uses = self.0.entry(key.to_owned()).or_default();
             *uses += 1;
             if *uses == 1 {
                 return key.to_owned();
             }
             let numbered = format!("{key}#{uses}");
-            if !self.uses.contains_key(&numbered) {
-                self.uses.insert(numbered.clone(), 1);
+            if !self.0.contains_key(&numbered) {
+                self.0.insert(numbered.clone(), 1);
                 return numbered;
             }
         }

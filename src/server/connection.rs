@@ -79,8 +79,8 @@ impl Connection {
     }
 }
 
-/// The outlet of a message that came without a wire.
-struct Nowhere;
+/// The outlet of what has no wire: a message that came without one, and a task that outlives its connection.
+pub(super) struct Nowhere;
 
 impl Outlet for Nowhere {
     fn notify(&self, call: &Call, method: &str, _params: &str, _is_due: &dyn Fn() -> bool) -> bool {
@@ -102,7 +102,7 @@ impl Outlet for Nowhere {
 
     fn look_after(&self) {}
 
-    fn answer(&self, call: &Arc<Call>, _result: &str) {
+    fn answer(&self, call: &Arc<Call>, _result: Result<&str, &ErrorObject>, _waits: bool) {
         log::debug!("no answer to {}: there is no outlet", call.id);
     }
 }

@@ -65,7 +65,7 @@ impl Asked<'_> {
         result: Result<T, ToolError>,
         out: &mut Vec<u8>,
     ) -> Result<(), ErrorObject> {
-        match result.map_err(|error| self.examine(error, cx)) {
+        match result.map_err(|error| examine(error, cx, self.method)) {
             Ok(result) => self.write(out, result),
             Err(error) => self.pause(cx, out).unwrap_or_else(|| Err(error.into_error())),
         }
@@ -82,20 +82,19 @@ impl Asked<'_> {
         write_members(&mut binding, &members);
         binding
     }
+}
 
-    /// What a handler's failure is apart from its text: a question that is open now, or an error that tells the client what
-    /// it lacks.
-    pub(super) fn examine(&self, error: ToolError, cx: &Context) -> ToolError {
-        // Revision 2026-07-28 asks for what in 2025-11-25 is an error.
-        let error = error.put_to(cx);
-        match error.ask_error() {
-            // spec: 2026-07-28 basic/index#error-codes (-32021 with the capabilities)
-            Some(AskError::Unsupported { error, .. })
-                if self.is_modern() || self.method != Method::ToolsCall =>
-            {
-                ToolError::protocol((**error).clone())
-            }
-            _ => error,
+/// What the failure of a handler of `method` is apart from its text: a question that is open now, or an error that tells the
+/// client what it lacks.
+pub(super) fn examine(error: ToolError, cx: &Context, method: Method) -> ToolError {
+    let is_modern = cx.protocol_version().is_modern();
+    // Revision 2026-07-28 asks for what in 2025-11-25 is an error.
+    let error = error.put_to(cx);
+    match error.ask_error() {
+        // spec: 2026-07-28 basic/index#error-codes (-32021 with the capabilities)
+        Some(AskError::Unsupported { error, .. }) if is_modern || method != Method::ToolsCall => {
+            ToolError::protocol((**error).clone())
         }
+        _ => error,
     }
 }

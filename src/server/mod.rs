@@ -20,6 +20,7 @@ mod logging;
 mod pace;
 mod prompts;
 mod resources;
+mod tasks;
 mod tools;
 mod watch;
 
@@ -35,6 +36,7 @@ use changes::Changes;
 use connection::Connection;
 use crossbeam_channel::select;
 use pace::Paces;
+pub use tasks::TaskOptions;
 
 use crate::error::{Error, Result, Seconds};
 use crate::jsonrpc::Message;
@@ -95,7 +97,7 @@ impl Server {
     /// # Errors
     /// When the handles cannot be duplicated or a thread cannot be started.
     pub fn start(&self) -> Result<CloseReport> {
-        self.serve(Stdio::new())
+        self.serve_until_end(Box::new(Stdio::new()), true)
     }
 
     /// Serves one connection until it ends; for a server with many, call this on a thread for each.
@@ -103,14 +105,19 @@ impl Server {
     /// # Errors
     /// When the transport cannot be opened or a thread cannot be started.
     pub fn serve(&self, transport: impl Transport) -> Result<CloseReport> {
-        let _cleanup = Cleanup::new(&self.0);
+        self.serve_until_end(Box::new(transport), false)
+    }
+
+    /// Serves one connection, the only one that the program has or not.
+    fn serve_until_end(&self, transport: Box<dyn Transport>, is_only: bool) -> Result<CloseReport> {
+        let _cleanup = Cleanup::new(&self.0, is_only);
         let config = &self.0.config;
         let options = OpenOptions { max_frame_bytes: config.limits.frame_bytes };
         let cannot = |context: &str| {
             let context = context.to_owned();
             move |error| Error::Transport { context, error }
         };
-        let mut opened = Box::new(transport).open(&options).map_err(cannot("cannot open the connection"))?;
+        let mut opened = transport.open(&options).map_err(cannot("cannot open the connection"))?;
         if let Some(tap) = &config.tap {
             opened = tapped(opened, tap);
         }
@@ -131,6 +138,7 @@ impl Server {
             log::warn!("requests are left unfinished after the grace of {}", Seconds(config.grace));
         }
         self.0.changes.forget(connection.number);
+        config.features.iter().for_each(|feature| feature.connection_ended(connection.number));
         let report = peer.close("the server is ending", &END_PATIENCE);
         if !report.flushed {
             log::error!("answers were lost: the client does not read, or its end is gone");
@@ -225,22 +233,30 @@ impl fmt::Debug for ServerHandle {
     }
 }
 
-/// Runs the cleanup hook on every way out, panics included, once nothing is served any more.
-struct Cleanup<'a>(&'a Inner);
+/// Ends what outlasts requests, and runs the cleanup hook, on every way out, panics included, once nothing is served any more.
+struct Cleanup<'a> {
+    server: &'a Inner,
+    /// No other connection will come.
+    is_only: bool,
+}
 
 impl<'a> Cleanup<'a> {
-    fn new(server: &'a Inner) -> Self {
+    fn new(server: &'a Inner, is_only: bool) -> Self {
         server.servings.fetch_add(1, Ordering::SeqCst);
-        Self(server)
+        Self { server, is_only }
     }
 }
 
 impl Drop for Cleanup<'_> {
     fn drop(&mut self) {
-        if self.0.servings.fetch_sub(1, Ordering::SeqCst) > 1 {
+        if self.server.servings.fetch_sub(1, Ordering::SeqCst) > 1 {
             return; // what the hook ends is still used by another connection
         }
-        let hook = lock(&self.0.cleanup).take();
+        if self.is_only || self.server.stop.is_cancelled() {
+            let config = &self.server.config;
+            config.features.iter().for_each(|feature| feature.stop(config.grace));
+        }
+        let hook = lock(&self.server.cleanup).take();
         if let Some(hook) = hook {
             if catch_unwind(AssertUnwindSafe(hook)).is_err() {
                 log::error!("the cleanup hook panicked");

@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use super::asked::{Asked, bad_params};
 use super::feature::Feature;
-use super::listen::{Filter, RESOURCES};
+use super::listen::{Filter, RESOURCES, bad_filter};
 use crate::json::{FromJson, JsonError, Members};
 use crate::jsonrpc::ErrorObject;
 use crate::method::Method;
@@ -34,9 +34,14 @@ impl Feature for Watch {
         Served::Answered(subscribe(asked, out))
     }
 
-    fn filter(&self, members: &mut Members<'_>, filter: &mut Filter) -> Result<(), JsonError> {
+    fn filter(
+        &self,
+        _asked: &Asked<'_>,
+        members: &mut Members<'_>,
+        filter: &mut Filter,
+    ) -> Result<(), ErrorObject> {
         if let Some(raw) = members.take(RESOURCES).filter(|raw| raw.get() != "null") {
-            filter.uris = Some(read_uris(raw).map_err(|e| e.inside(RESOURCES))?);
+            filter.uris = Some(read_uris(raw).map_err(|e| bad_filter(e.inside(RESOURCES)))?);
         }
         Ok(())
     }

@@ -122,6 +122,11 @@ impl ToolError {
         Self(Kind::Question(Box::new(error), Box::new(ask)))
     }
 
+    /// Whether it stands for a question to later clients.
+    pub(crate) fn is_question(&self) -> bool {
+        matches!(self.0, Kind::Question(..))
+    }
+
     /// Puts the question to the client of `cx` that this error stands for, if it does. What is left is the reason why that
     /// cannot be done.
     pub(crate) fn put_to(self, cx: &Context) -> Self {
