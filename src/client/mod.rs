@@ -252,14 +252,15 @@ impl ClientHandle {
     ///             options = options.with_input(answers, asked.request_state);
     ///         }
     ///         Outcome::Complete(result) => break result,
-    ///         _ => unreachable!("there is no other outcome yet"),
+    ///         Outcome::Task(task) => break client.task(task.task_id).wait(&CallOptions::default())?,
+    ///         _ => return Err(tinymcp::Error::Unsupported("an outcome of a later version".into())),
     ///     }
     /// };
     /// # drop(result); Ok(()) }
     /// ```
     ///
     /// What a server may ask is still what the handlers of the client can do, as only that is declared. A Legacy
-    /// server asks by requests, which the handlers answer; a call to it is always complete.
+    /// server asks by requests, which the handlers answer; a call to it is complete, or a task if that was asked for.
     ///
     /// # Errors
     /// As [`call_tool`](Self::call_tool).
