@@ -138,6 +138,7 @@ impl TaskHandle {
         let (task, settled) = self.look(id, options)?;
         match settled.is_modern() {
             true => self.ended(&task, &settled),
+            false if task.status == TaskStatus::Cancelled => Err(cancelled(&task)),
             false if task.status.is_terminal() => self.fetch(id, options).map(Some),
             false => Ok(None),
         }
@@ -207,6 +208,9 @@ impl TaskHandle {
             interval = interval.clamp(MIN_INTERVAL, MAX_INTERVAL);
             let asks = task.status == TaskStatus::InputRequired;
             if !settled.is_modern() {
+                if task.status == TaskStatus::Cancelled {
+                    return Err(cancelled(&task)); // what it came to is an error that looks like any other
+                }
                 // spec: 2025-11-25 basic/utilities/tasks#input-required-status (it SHOULD then be waited for)
                 if asks || task.status.is_terminal() {
                     return self.fetch(id, &options);
@@ -279,9 +283,7 @@ impl TaskHandle {
                 self.expectation.check(result, settled).map(Some)
             }
             TaskState::Failed(error) => Err(Error::Peer(error.clone())),
-            TaskState::Cancelled => Err(Error::Cancelled(
-                task.status_message.clone().unwrap_or_else(|| "by the server".to_owned()),
-            )),
+            TaskState::Cancelled => Err(cancelled(task)),
             _ => Ok(None),
         }
     }
@@ -353,6 +355,10 @@ impl TaskHandle {
 
 fn about(id: &str) -> [(&'static str, Json); 1] {
     [("taskId", Json::from(id))]
+}
+
+fn cancelled(task: &Task) -> Error {
+    Error::Cancelled(task.status_message.clone().unwrap_or_else(|| "by the server".to_owned()))
 }
 
 /// The task in the words of the extension, without payload.
