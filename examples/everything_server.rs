@@ -169,7 +169,10 @@ fn open_season(server: &Server) -> FnTool {
             let text = format!("{name} is here");
             resources.replace(FnResource::text(Resource::new("tea://season", &*name), &*text))?;
             prompts.replace(prompt! { fn season() -> String { text.clone() } })?;
-            tools.replace(tool! { fn taste() -> &'static str { "delicious" } })?;
+            tools.replace(tool! {
+                /// Taste what the season brings
+                fn taste() -> &'static str { "delicious" }
+            })?;
             Ok(format!("{name} has begun"))
         }
     }

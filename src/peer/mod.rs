@@ -369,13 +369,14 @@ impl Peer {
         self.0.link.as_ref()
     }
 
-    /// Lets accepted requests finish, and their answers be written: `false` if some were not by the deadline.
-    /// Requests that still come are refused.
+    /// Lets accepted requests finish, and their answers be written: `false` if some requests did not finish by the deadline.
+    /// Whether all was written, [`close`](Self::close) tells. Requests that still come are refused.
     pub(crate) fn drain(&self, deadline: Deadline) -> bool {
         self.0.is_ending.store(true, Ordering::SeqCst);
         let finished = self.0.in_flight.drain(deadline);
         let left = deadline.remaining().map(|left| left.max(Duration::from_millis(100)));
-        self.0.outbox.drain(Deadline::after(left)) && finished
+        self.0.outbox.drain(Deadline::after(left));
+        finished
     }
 
     /// Ends the connection in bounded time, whatever the peer does.

@@ -11,9 +11,11 @@
 
 #![allow(clippy::print_stdout, reason = "this is a test harness")]
 
+mod client_features;
 mod our_client;
 mod our_server;
 mod peers;
+mod server_features;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -37,7 +39,13 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     };
     let dir = std::fs::canonicalize(&dir).unwrap_or_else(|e| panic!("TINYMCP_INTEROP={dir:?}: {e}"));
-    let cases = our_client::CASES.iter().chain(our_server::CASES).copied().chain(our_server::notes_case());
+    let cases = our_client::CASES
+        .iter()
+        .chain(client_features::CASES)
+        .chain(our_server::CASES)
+        .chain(server_features::CASES)
+        .copied()
+        .chain(our_server::notes_case());
     let chosen = cases.filter(|(name, _)| args.is_empty() || args.iter().any(|arg| name.contains(arg)));
     let (mut passed, mut failed) = (0, Vec::new());
     for (name, case) in chosen {

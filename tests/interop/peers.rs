@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tinymcp::client::Timeouts;
+use tinymcp::client::{ClientBuilder, Timeouts};
 use tinymcp::transport::{ChildProcess, Direction, EndStep, Stderr, Tap};
 use tinymcp::{Client, ProtocolVersion};
 
@@ -83,6 +83,17 @@ impl Peers {
         program: impl Into<OsString>,
         args: impl IntoIterator<Item = impl Into<OsString>>,
     ) -> Used {
+        self.open_as(Client::builder(), versions, program, args)
+    }
+
+    /// The same for a client with handlers and callbacks.
+    pub(crate) fn open_as(
+        &self,
+        client: ClientBuilder,
+        versions: &[ProtocolVersion],
+        program: impl Into<OsString>,
+        args: impl IntoIterator<Item = impl Into<OsString>>,
+    ) -> Used {
         let wire = Wire::default();
         let stderr = Lines::default();
         let lines = stderr.clone();
@@ -93,7 +104,7 @@ impl Peers {
             .env("HOME", self.home())
             .env(MARK, &self.mark)
             .stderr(Stderr::lines(move |line| locked(&lines.0).push(line.to_owned())));
-        let client = Client::builder()
+        let client = client
             .versions(versions.iter().cloned())
             .timeouts(Timeouts::default().with_call(Duration::from_secs(30)))
             .tap(wire.clone())
