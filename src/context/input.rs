@@ -104,11 +104,12 @@ impl Context {
         Ok(value)
     }
 
-    /// Whether the client can be asked for this.
+    /// Whether the client can be asked for this. A Modern one only while a tool is called, a prompt filled in or a resource read.
     #[must_use]
     pub fn supports(&self, ability: Ability) -> bool {
         match self.0.caller {
             Caller::Local => false,
+            Caller::Modern if !self.0.rounds.can_pause() => false,
             _ => ability.is_in(&self.client_capabilities(), self.protocol_version()),
         }
     }
@@ -135,6 +136,9 @@ impl Context {
             asked.push((key, request));
         }
         if matches!(self.0.caller, Caller::Modern) {
+            if !self.0.rounds.can_pause() {
+                return Err(AskError::Failed(ONLY_IN_ROUNDS.to_owned()));
+            }
             let asked = asked.into_iter().map(|(key, request)| (key, written(&request)));
             return self.0.rounds.ask(asked.collect()).ok_or(AskError::InputRequired);
         }
@@ -181,6 +185,10 @@ impl Context {
         self.0.rounds.pause(binding)
     }
 }
+
+/// spec: 2026-07-28 basic/patterns/mrtr#supported-requests
+const ONLY_IN_ROUNDS: &str =
+    "a client of revision 2026-07-28 can be asked only by tools/call, prompts/get and resources/read";
 
 fn written<T: Serialize>(value: &T) -> Json {
     Json::new(value).expect("wire types serialize")

@@ -69,6 +69,11 @@ impl Rounds {
         Self { resumed: Mutex::new(resumed), round: Mutex::default(), keeping }
     }
 
+    /// Whether there can be a next round: a client is asked only by some methods.
+    pub(super) fn can_pause(&self) -> bool {
+        self.keeping.is_some()
+    }
+
     /// The answers to `questions`, in their order, if all are there. If not, the missing ones are open from now on.
     pub(super) fn ask(&self, questions: Vec<(String, Json)>) -> Option<Vec<Json>> {
         self.resume();
@@ -112,7 +117,9 @@ impl Rounds {
     ///
     /// spec: 2026-07-28 basic/patterns/mrtr#error-handling
     fn resume(&self) {
-        let Some(resumed) = lock(&self.resumed).take() else { return };
+        // Held to the end: of two threads that ask, the second must not find nothing yet.
+        let mut left = lock(&self.resumed);
+        let Some(resumed) = left.take() else { return };
         let Ok(state) = serde_json::from_slice::<Json>(&resumed.state) else {
             log::error!("the state store returned something else than it was given");
             return;
