@@ -49,19 +49,24 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`server`] | [`Server`]: serves registries of tools and resources, over stdio or any [`transport`] |
+//! | [`guide`] | **start here**: a page a theme with code that runs, and [every feature](guide::features) in one table |
+//! | [`server`] | [`Server`]: serves tools, resources and prompts over stdio or any [`transport`]; [`ServerHandle`] stops it and tells of changes |
 //! | [`client`] | [`Client`] owns a connection; [`ClientHandle`] is shared by threads; [`RemoteTool`] is a server's tool |
-//! | [`tool`](mod@tool) | [`tool!`](macro@tool), [`Tool`], [`ToolRegistry`] (local and remote tools alike), [`Arguments`], [`ToolError`] |
-//! | [`Context`], [`context`] | what a handler sees of its call: cancellation, progress, who calls, what it may ask |
+//! | [`tool`](mod@tool) | [`tool!`](macro@tool), [`data!`], [`Tool`], [`ToolRegistry`] (local and remote tools alike), [`Arguments`], [`ToolError`] |
+//! | [`resource`] | [`FnResource`], [`FnTemplate`], [`ResourceRegistry`]: what is read by its address |
+//! | [`prompt`](mod@prompt), [`completion`] | [`prompt!`](macro@prompt), [`PromptRegistry`]; what completes the arguments of both |
+//! | [`Context`], [`context`] | what a handler sees of its call: cancellation, progress, log messages, who calls, what it may ask |
+//! | [`testing`] | a client and a server in one process, and a peer that follows a script |
 //! | [`transport`] | child processes, stdio, sockets, memory; [`Tap`](transport::Tap) sees every frame |
+//! | [`logging`] | a logger for server binaries, and a bridge from it to clients; which level means what |
 //! | [`protocol`], [`method`], [`jsonrpc`] | the messages, the table of methods, JSON-RPC |
 //! | [`json`] | JSON kept as its text, and read leniently |
-//! | [`logging`] | a logger for server binaries, and a bridge from it to clients; which level means what |
-//! | [`guide`] | revisions, threads, limits, errors, and what authors of tools should know |
 //!
 //! ```text
-//!  your code ─▶ Client ─▶ peer ═ transport ══════ transport ═ peer ─▶ Server ─▶ ToolRegistry ─▶ your tools
-//!               (era, calls) (who waits for which id)                 (era, results)
+//!                       calls ─▶                                          ─▶ registries ─▶ your tools, resources, prompts
+//!  your code ─▶ Client ═ peer ═ transport ═══════════ transport ═ peer ═ Server                     │
+//!  your handlers ◀── answers                                              ◀── Context ◀─────────────┘
+//!                                                                             asks, reports progress, logs
 //! ```
 //!
 //! `peer` is the engine that both sides share: one thread reads and hands each answer to the thread that waits for its
@@ -71,18 +76,13 @@
 //! For tests, a client and a server in one process:
 //!
 //! ```
-//! use tinymcp::transport::memory_pair;
-//! use tinymcp::{Client, Server, ToolRegistry, tool};
+//! use tinymcp::{Server, ToolRegistry, testing, tool};
 //!
 //! let echo = tool! { fn echo(text: String) -> String { text } };
 //! let server = Server::builder("test", "1").tools(ToolRegistry::new().with(echo)?).build()?;
-//! let (ours, theirs) = memory_pair();
-//! let serving = std::thread::spawn(move || server.serve(theirs));
 //!
-//! let client = Client::builder().open(ours)?;
+//! let client = testing::pair(&server)?;
 //! assert_eq!(client.call_tool("echo", serde_json::json!({"text": "hi"}))?.text_content(), "hi");
-//! client.close()?;
-//! serving.join().expect("no panic")?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -98,6 +98,33 @@ fn the_echo_client_measures_the_echo_server() {
     assert_eq!(figures["calls"], 20);
 }
 
+/// What it can do with one that can do everything: tests/every_method.rs.
+#[test]
+fn the_everything_server_tells_a_client_that_can_do_nothing_what_it_lacks() {
+    for version in [ProtocolVersion::V2025_11_25, ProtocolVersion::V2026_07_28] {
+        let server = ChildProcess::new(example("everything_server"));
+        let client = Client::builder().versions([version.clone()]).open(server).expect("a server");
+        assert_eq!(call(&client, "brew", json!({"tea": "green"})), Ok("a cup of green tea".to_owned()));
+        for (tool, lacking) in [
+            ("choose", "elicitation"),
+            ("pay", "elicitation"),
+            ("advise", "sampling"),
+            ("locate", "roots"),
+            ("cater", "elicitation"),
+        ] {
+            let called = client.call_tool(tool, json!({"mood": "fine"}));
+            let problem = match called {
+                // An error of its own, with which a client can know what to declare.
+                Err(error) if version.is_modern() => error.to_string(),
+                Ok(result) if result.is_error() => result.text_content(),
+                other => panic!("{tool}: {other:?}"),
+            };
+            assert!(problem.contains(lacking), "{tool}: {problem}");
+        }
+        client.close().expect("an orderly end");
+    }
+}
+
 /// The notes server and a client for it.
 fn notes(folder: &Path) -> Client {
     let server = ChildProcess::new(example("notes_server")).env("NOTES_DIR", folder);

@@ -22,13 +22,13 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ("bytes for a peer that does not read, client", "client/builder.rs", &["unsent_bytes: "]),
     ("frames in each direction of a memory pair", "transport/memory.rs", &["FRAMES: usize = "]),
     ("progress reports that wait for one caller", "peer/pending.rs", &["PROGRESS: usize = "]),
-    ("notifications that wait for callbacks", "client/notices.rs", &["QUEUE: usize = "]),
+    ("notifications that wait for callbacks", "sync/callbacks.rs", &["QUEUE: usize = "]),
     ("streams of changes that are open, client", "client/changes/mod.rs", &["MAX_OPEN: usize = "]),
     ("resources that one of them names", "client/changes/mod.rs", &["MAX_URIS: usize = "]),
     ("changes that wait for a taker or a callback", "client/changes/marks.rs", &[]),
     ("tries to open a stream again that broke off, in a row", "client/changes/subs.rs", &["TRIES: u32 = "]),
     ("items on a page of a list, server", "server/builder.rs", &["page_size: "]),
-    ("notifications that wait for callbacks, server", "server/heard.rs", &["QUEUE: usize = "]),
+    ("notifications that wait for callbacks, server", "sync/callbacks.rs", &["QUEUE: usize = "]),
     (
         "pages and items of a whole list, client",
         "client/lists.rs",
@@ -49,16 +49,30 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         &["MAX_LISTENS: usize = "],
     ),
     (
-        "resources watched for a connection, over all its subscriptions, server",
+        "resources and tasks watched for a connection, over all its subscriptions, server",
         "server/changes/marks.rs",
         &["MAX_URIS: usize = "],
     ),
-    ("the URI of a resource that is watched, server", "server/watch.rs", &["MAX_URI_BYTES: usize = "]),
+    (
+        "the URI of a resource that is watched, server",
+        "protocol/uri_template/mod.rs",
+        &["MAX_BYTES: usize = "],
+    ),
     (
         "elicitations by URL that a server remembers for a connection",
         "context/mod.rs",
         &["MAX_ASKED_URLS: usize = "],
     ),
+    ("questions of a connection that are open, server", "server/builder.rs", &["pending: "]),
+    (
+        "states of calls that wait for input, server",
+        "context/state.rs",
+        &["MAX_STATES: usize = ", "MAX_BYTES: usize = ", "MAX_STATE_BYTES: usize = "],
+    ),
+    ("tasks of a server, those that have ended included", "server/tasks/options.rs", &["max_tasks: "]),
+    ("tasks that run at once", "server/tasks/options.rs", &["max_running: "]),
+    ("the result of a task", "server/tasks/options.rs", &["max_result_bytes: "]),
+    ("results of all tasks, and arguments of those that wait", "server/tasks/options.rs", &["max_bytes: "]),
     ("stderr of a child, kept for errors", "transport/stderr.rs", &["TAIL_BYTES: usize = "]),
     ("a line of stderr given to a callback", "transport/stderr.rs", &["LINE_BYTES: usize = "]),
     ("lines of stderr that wait for a callback", "transport/stderr.rs", &["QUEUE: usize = "]),
@@ -102,6 +116,11 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ("before a stream of changes that broke off is opened again", "client/builder.rs", &["reopen: "]),
     ("the same before further tries, which doubles", "client/changes/mod.rs", &["MAX_PAUSE: Duration = "]),
     (
+        "the answer to a question of a server, from a person for example",
+        "server/builder.rs",
+        &["input_time: "],
+    ),
+    (
         "telling a log level to a server that was started again",
         "client/log_level.rs",
         &["RETOLD: Duration = "],
@@ -112,6 +131,23 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         &["flush: ", "exit: ", "term: ", "threads: "],
     ),
     ("a server's accepted requests, after the end of its input", "server/builder.rs", &["grace: "]),
+    (
+        "a task, from its beginning, after which it is cancelled and forgotten",
+        "server/tasks/options.rs",
+        &["DEFAULT_TTL: Duration = "],
+    ),
+    ("the same at most, where a client may choose", "server/tasks/options.rs", &["MAX_TTL: Duration = "]),
+    ("the same at least", "server/tasks/options.rs", &["MIN_TTL: Duration = "]),
+    (
+        "between two looks at a task, as a server suggests",
+        "server/tasks/options.rs",
+        &["POLL_INTERVAL: Duration = "],
+    ),
+    (
+        "between two looks at a task, as a client accepts: at least, and at most",
+        "client/tasks.rs",
+        &["MIN_INTERVAL: Duration = ", "MAX_INTERVAL: Duration = "],
+    ),
 ];
 
 fn source(file: &str) -> String {
@@ -121,12 +157,7 @@ fn source(file: &str) -> String {
 
 /// The rows of the two tables: what, and how much.
 fn documented() -> Vec<(String, String)> {
-    let guide = source("guide.rs");
-    let tables = guide
-        .split("//! # Limits\n")
-        .nth(1)
-        .and_then(|rest| rest.split("//! # Errors").next())
-        .expect("a chapter");
+    let tables = source("guide/limits.rs");
     let rows = tables.lines().filter_map(|line| line.strip_prefix("//! | "));
     let rows = rows.filter_map(|row| {
         let mut cells = row.split(" | ").map(str::to_owned);
@@ -193,11 +224,12 @@ fn the_guide_gives_the_limits_that_the_code_has() {
 
 #[test]
 fn the_guide_names_every_thread() {
-    let guide = source("guide.rs");
+    let guide = source("guide/threads.rs");
     for file in [
         "peer/mod.rs",
         "server/changes/mod.rs",
         "server/heard.rs",
+        "server/tasks/mod.rs",
         "peer/reader.rs",
         "peer/outbox.rs",
         "client/notices.rs",

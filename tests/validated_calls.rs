@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use tinymcp::client::{CallOptions, Caller};
 use tinymcp::json::{FromJson, Json, JsonError};
-use tinymcp::protocol::{CallToolResult, ToolDefinition};
+use tinymcp::protocol::{CallToolResult, RequestedSchema, ToolDefinition};
 use tinymcp::testing;
 use tinymcp::tool::{Parameter, RegistryError, Schema, SchemaScope, Structured, Validation};
 use tinymcp::{
@@ -427,4 +427,25 @@ fn a_remote_tool_knows_its_schemas() {
 fn structured_values_without_a_schema_pass() {
     let free = FnTool::new("free", "", json!({"type": "object"}), |_, _| Structured(json!([1, null])));
     assert!(!answer(free, "{}").is_error());
+}
+
+#[test]
+fn the_answer_to_a_form_is_compared_with_all_of_its_schema() {
+    let schema: RequestedSchema = serde_json::from_value(json!({
+        "type": "object",
+        "properties": {
+            "code": {"type": "string", "pattern": "^[A-Z]{3}$"},
+            "when": {"type": "null", "description": "a kind nobody knows"},
+        },
+        "required": ["code"],
+    }))
+    .expect("a schema");
+    let check = |content: Value| {
+        let content = serde_json::from_value(content).expect("an object");
+        schema.check(&content).map_err(|problems| problems[0].to_string())
+    };
+    assert_eq!(check(json!({"code": "ABC", "when": null})), Ok(()));
+    assert!(check(json!({"code": "abc"})).expect_err("no match").starts_with("code: "));
+    assert!(check(json!({"code": "ABC", "when": 5})).expect_err("no null").starts_with("when: "));
+    assert_eq!(check(json!({})), Err("code: missing".to_owned()));
 }

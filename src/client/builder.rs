@@ -133,6 +133,8 @@ pub struct ClientBuilder {
     pub(super) tap: Option<Arc<dyn Tap>>,
     pub(super) notices: Notices,
     pub(super) patience: Patience,
+    /// Whether servers are told that this client knows tasks.
+    pub(super) tasks: bool,
     pub(super) trace: Option<Arc<CurrentTrace>>,
     pub(super) is_caching: bool,
     #[cfg(feature = "validation")]
@@ -162,6 +164,7 @@ impl Default for ClientBuilder {
             #[cfg(feature = "validation")]
             trusts_results: false,
             patience: Patience::default(),
+            tasks: false,
             trace: None,
             is_caching: true,
         }
@@ -268,21 +271,23 @@ impl ClientBuilder {
         self
     }
 
-    /// The same for the list of prompts.
+    /// Calls `callback` after the server said that its prompts changed; otherwise as [`on_tools_changed`](Self::on_tools_changed).
     #[must_use]
     pub fn on_prompts_changed(mut self, callback: impl Fn(&ClientHandle) + Send + Sync + 'static) -> Self {
         self.notices.on_prompts_changed = Some(Arc::new(callback));
         self
     }
 
-    /// The same for the list of resources and of resource templates.
+    /// Calls `callback` after the server said that its resources or their templates changed: the lists, not what a resource
+    /// holds. Otherwise as [`on_tools_changed`](Self::on_tools_changed).
     #[must_use]
     pub fn on_resources_changed(mut self, callback: impl Fn(&ClientHandle) + Send + Sync + 'static) -> Self {
         self.notices.on_resources_changed = Some(Arc::new(callback));
         self
     }
 
-    /// The same for what these resources hold. The callback is given the URI that changed, as it is written here. Resources that
+    /// Calls `callback` after the server said that what one of these resources holds has changed; otherwise as
+    /// [`on_tools_changed`](Self::on_tools_changed). The callback is given the URI that changed, as it is written here. Resources that
     /// are not known yet are better [listened to](ClientHandle::listen) later.
     #[must_use]
     pub fn on_resource_updated<S: AsRef<str>>(
@@ -402,7 +407,7 @@ impl ClientBuilder {
     }
 
     /// The folders on which servers may work; [`set_roots`](ClientHandle::set_roots) changes them. One that does not
-    /// begin with `file://` is an error when the client is opened.
+    /// begin with `file://`, or has `..` in its path, is an error when the client is opened.
     ///
     /// ```
     /// use tinymcp::Client;
@@ -439,6 +444,17 @@ impl ClientBuilder {
     #[must_use]
     pub fn max_input_rounds(mut self, rounds: u32) -> Self {
         self.max_input_rounds = rounds;
+        self
+    }
+
+    /// Tells Modern servers that a call may become a task: the server works on it while no request is open, and the client
+    /// looks from time to time. [`call_tool`](ClientHandle::call_tool) waits for the result all the same;
+    /// [`call_tool_task`](ClientHandle::call_tool_task) lets a program do other things meanwhile, or end and come back.
+    ///
+    /// Tasks of 2025-11-25 need no such declaration: see [`CallOptions::with_task`](super::CallOptions::with_task).
+    #[must_use]
+    pub fn tasks(mut self) -> Self {
+        self.tasks = true;
         self
     }
 

@@ -49,6 +49,8 @@ pub struct CallOptions {
     pub(super) trace: Option<TraceContext>,
     pub(super) is_fresh: bool,
     pub(super) input: Option<Arc<Round>>,
+    /// Asks for a task, which is to be kept so long.
+    pub(super) task: Option<Option<Duration>>,
     /// What a caller that knows the tool expects of the result.
     #[cfg(feature = "validation")]
     pub(super) expected: Option<Arc<Expected>>,
@@ -91,6 +93,22 @@ impl CallOptions {
     pub fn with_input(mut self, answers: Object, state: Option<RequestState>) -> Self {
         self.input = Some(Arc::new(Round { answers, state }));
         self
+    }
+
+    /// Asks a 2025-11-25 server to run the call as a task and to keep that for `ttl`, counted from its beginning; `None` leaves
+    /// it to the server. It is needed for tools whose [`task_support`](crate::protocol::ToolDefinition::task_support) is
+    /// `Required`. A server without tasks is [`Error::Unsupported`]; a Modern one decides by itself, for clients
+    /// built with [`tasks`](super::ClientBuilder::tasks).
+    #[must_use]
+    pub fn with_task(mut self, ttl: impl Into<Option<Duration>>) -> Self {
+        self.task = Some(ttl.into());
+        self
+    }
+
+    /// The same for a request about a task that the call became, with `total` as the time in all.
+    pub(super) fn of_task(&self, total: Option<Option<Duration>>) -> Self {
+        let total = total.or(self.total);
+        Self { total, resets: Some(false), on_progress: None, input: None, task: None, ..self.clone() }
     }
 
     pub(super) fn cancel(&self) -> Option<&CancelToken> {
@@ -377,7 +395,7 @@ pub(super) fn request_in_rounds(
     Ok((result, rounds.is_first() && options.input.is_none()))
 }
 
-fn write_members(out: &mut Vec<u8>, params: &[(&str, Json)]) {
+pub(super) fn write_members(out: &mut Vec<u8>, params: &[(&str, Json)]) {
     for (i, (name, value)) in params.iter().enumerate() {
         if i > 0 {
             out.push(b',');
@@ -393,6 +411,10 @@ pub(super) fn must_be_complete(kind: Option<&ResultType>) -> Result<()> {
     // spec: 2026-07-28 basic/index#resulttype (absent is complete; an unrecognized value is invalid)
     match kind.map(ResultType::as_str) {
         None | Some("complete") => Ok(()),
+        // spec: seps/2663-tasks-extension#capability-negotiation (an invalid response to all but tool calls)
+        Some("task") => {
+            Err(Error::Protocol("a task in answer to a request that cannot become one".to_owned()))
+        }
         Some(other) => Err(Error::Unsupported(format!("a result of type {other}"))),
     }
 }

@@ -1,9 +1,19 @@
-//! The client: starts or reaches a server, settles the protocol, calls its tools.
+//! The client: starts or reaches a server, settles the protocol, uses what the server offers and answers what it asks.
 //!
 //! [`Client`] owns the connection; its drop, or [`Client::close`], ends it. A [`ClientHandle`] does everything else, can be
 //! cloned into any thread, and is inert once the owner has closed.
 //!
-//! **Invariants:** the era is settled once for a connection and is asked in one place, `Session`; user callbacks never run on the reading
+//! | | |
+//! |---|---|
+//! | [`ClientBuilder`], [`Timeouts`] | what is set before: handlers, callbacks, times, limits |
+//! | [`CallOptions`], [`CallHandle`], [`Outcome`] | one call: its options, a call that is waited for later, one round of a call |
+//! | [`List`], [`Pages`] | lists of tools, resources, templates and prompts |
+//! | [`RemoteTool`], [`Caller`] | a server's tool beside local ones |
+//! | [`ClientHandler`], [`Asked`] | answering servers |
+//! | [`Changes`], [`Filter`], [`Change`] | hearing of changes |
+//! | [`TaskHandle`] | calls that became tasks |
+//!
+//! **Invariants:** the era is settled once for a connection and is asked in one place; user callbacks never run on the reading
 //! thread.
 
 mod answer;
@@ -25,6 +35,7 @@ mod results;
 mod role;
 mod session;
 mod state;
+mod tasks;
 mod tool_call;
 mod trace;
 mod typed;
@@ -44,6 +55,7 @@ pub use lists::{List, Pages};
 pub use remote::{Caller, RemoteTool};
 pub use session::ServerIdentity;
 use session::Session;
+pub use tasks::TaskHandle;
 pub use tool_call::{CallHandle, Outcome};
 pub use trace::TraceContext;
 
@@ -187,6 +199,9 @@ impl ClientHandle {
     /// [`max_input_rounds`](ClientBuilder::max_input_rounds) times. The timeout starts anew with each round, and in
     /// both eras it does not count what the handlers take; the total does.
     ///
+    /// A server that makes a task of the call is looked at until that has ended, as by [`TaskHandle::wait`]; if it is given up,
+    /// the task is cancelled.
+    ///
     /// With the feature `validation`, the structured content of a result is compared with the output schema of the tool, as far
     /// as that is known: from the last [`list_tools`](Self::list_tools) or [`discover_tools`](Self::discover_tools), or from the
     /// [`RemoteTool`] that makes the call. `ClientBuilder::trust_results` turns that off.
@@ -237,14 +252,15 @@ impl ClientHandle {
     ///             options = options.with_input(answers, asked.request_state);
     ///         }
     ///         Outcome::Complete(result) => break result,
-    ///         _ => unreachable!("there is no other outcome yet"),
+    ///         Outcome::Task(task) => break client.task(task.task_id).wait(&CallOptions::default())?,
+    ///         _ => return Err(tinymcp::Error::Unsupported("an outcome of a later version".into())),
     ///     }
     /// };
     /// # drop(result); Ok(()) }
     /// ```
     ///
     /// What a server may ask is still what the handlers of the client can do, as only that is declared. A Legacy
-    /// server asks by requests, which the handlers answer; a call to it is always complete.
+    /// server asks by requests, which the handlers answer; a call to it is complete, or a task if that was asked for.
     ///
     /// # Errors
     /// As [`call_tool`](Self::call_tool).
@@ -255,6 +271,27 @@ impl ClientHandle {
         options: &CallOptions,
     ) -> Result<Outcome> {
         tool_call::tool_once(&self.session, name, &tool_call::arguments(arguments)?, options)
+    }
+
+    /// Calls a tool, and returns as soon as the server has made a task of the call, or answered it in another way. What it asks
+    /// before that is answered by the handlers.
+    ///
+    /// # Errors
+    /// As [`call_tool`](Self::call_tool).
+    pub fn call_tool_task(
+        &self,
+        name: &str,
+        arguments: impl serde::Serialize,
+        options: &CallOptions,
+    ) -> Result<TaskHandle> {
+        tool_call::tool_task(&self.session, name, &tool_call::arguments(arguments)?, options)
+    }
+
+    /// Comes back to the task `id` of this server. Nothing is sent yet. A Modern server may know it from an earlier connection;
+    /// one of 2025-11-25 ties it to who made it.
+    #[must_use]
+    pub fn task(&self, id: impl Into<String>) -> TaskHandle {
+        TaskHandle::of_task(&self.session, id.into(), "", tool_call::Expectation::default())
     }
 
     /// Sends a call and returns at once, so that one thread can keep many calls open. The timeout runs from now.
@@ -305,7 +342,7 @@ impl ClientHandle {
     ///
     /// # Errors
     /// - [`Error::InvalidUse`](crate::Error::InvalidUse) if there was no such list, or a root does not begin with
-    ///   `file://`; nothing is changed then.
+    ///   `file://` or has `..` in its path; nothing is changed then.
     /// - [`Error::Busy`](crate::Error::Busy) if too much waits for a server that does not read: the list is changed,
     ///   and the server was not told.
     pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<()> {

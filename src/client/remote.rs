@@ -9,6 +9,7 @@ use super::{CallOptions, ClientHandle};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::json::Json;
+use crate::protocol::task::legacy::TaskSupport;
 use crate::protocol::{CallToolResult, ToolDefinition};
 #[cfg(feature = "validation")]
 use crate::tool::Validation;
@@ -80,6 +81,10 @@ impl Tool for RemoteTool {
         cx: &Context,
     ) -> std::result::Result<CallToolResult, ToolError> {
         let mut options = CallOptions::default().with_cancel(cx.cancel_token());
+        if self.definition.task_support() == TaskSupport::Required {
+            // spec: 2025-11-25 basic/utilities/tasks#tool-level-negotiation
+            options = options.with_task(None);
+        }
         #[cfg(feature = "validation")]
         {
             options.expected.clone_from(&self.expected);

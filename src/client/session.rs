@@ -17,7 +17,9 @@ use super::role::ClientRole;
 use super::state::{Found, Line, State, Turn};
 use crate::era::{Offered, RequestStamp};
 use crate::error::{Error, Failure, Phase, Result};
+use crate::json::Object;
 use crate::peer::{CloseReport, NotSent, Peer, Setup, Writing};
+use crate::protocol::TASKS_EXTENSION;
 use crate::protocol::capability::ServerCapabilities;
 use crate::protocol::lifecycle::Implementation;
 use crate::protocol::version::ProtocolVersion;
@@ -95,6 +97,9 @@ impl Session {
         let mut handlers = std::mem::take(&mut config.handlers);
         handlers.for_one_client()?;
         config.capabilities = handlers.capabilities();
+        if config.tasks {
+            config.capabilities = config.capabilities.with_extension(TASKS_EXTENSION, &Object::new());
+        }
         let answers = Arc::new(Answers::new(handlers, config.capabilities.clone()));
         let again = transport.again();
         let session = Arc::new_cyclic(|session: &Weak<Self>| {

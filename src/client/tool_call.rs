@@ -10,11 +10,12 @@ use super::input::{Rounds, questions};
 #[cfg(feature = "validation")]
 use super::results::Expected;
 use super::session::{Session, Settled};
+use super::tasks::{TaskHandle, created, wish};
 use crate::era::read_call_result;
 use crate::error::{Error, Result};
 use crate::json::Json;
 use crate::jsonrpc::write_json;
-use crate::protocol::{CallToolResult, InputRequiredResult, ResultType};
+use crate::protocol::{CallToolResult, InputRequiredResult, ResultType, Task};
 
 /// What came of one round of a call.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +25,8 @@ pub enum Outcome {
     Complete(CallToolResult),
     /// The server asks something first. [`CallOptions::with_input`] goes on.
     InputRequired(InputRequiredResult),
+    /// The server made a task of it. [`ClientHandle::task`](super::ClientHandle::task) goes on.
+    Task(Task),
 }
 
 /// An open call. Dropping it without [`wait`](Self::wait) gives the call up and tells the server so.
@@ -43,12 +46,7 @@ impl CallHandle {
     /// As [`ClientHandle::call_tool`](super::ClientHandle::call_tool).
     pub fn wait(mut self) -> Result<CallToolResult> {
         match self.open.take() {
-            Some(open) => {
-                let write = |out: &mut Vec<u8>| write_call(out, &self.name, &self.arguments);
-                let settled = Arc::clone(&open.settled);
-                let result = Rounds::new(&open, &self.name, &write).finish(open, tool_result)?;
-                self.expectation.check(result, &settled)
-            }
+            Some(open) => finish(open, &self.name, &self.arguments, self.expectation.clone()),
             None => Err(Error::InvalidUse("the call has been waited for".into())),
         }
     }
@@ -98,10 +96,76 @@ fn write_call(out: &mut Vec<u8>, name: &str, arguments: &Json) {
     out.extend_from_slice(arguments.as_str().as_bytes());
 }
 
+/// What goes with `tools/call` on a connection for which this was settled.
+fn members<'a>(
+    settled: &Settled,
+    name: &'a str,
+    arguments: &'a Json,
+    options: &CallOptions,
+) -> Result<impl Fn(&mut Vec<u8>) + 'a> {
+    let task = options.task.map(|ttl| wish(ttl, settled)).transpose()?.flatten();
+    Ok(move |out: &mut Vec<u8>| {
+        write_call(out, name, arguments);
+        if let Some(task) = &task {
+            out.extend_from_slice(b",\"task\":");
+            out.extend_from_slice(task.as_str().as_bytes());
+        }
+    })
+}
+
 /// Sends a tool call.
 fn send(session: &Arc<Session>, name: &str, arguments: &Json, options: &CallOptions) -> Result<Open> {
     let settled = settled(session, options)?;
-    Open::start(session, settled, "tools/call", &|out| write_call(out, name, arguments), options)
+    let write = members(&settled, name, arguments, options)?;
+    Open::start(session, settled, "tools/call", &write, options)
+}
+
+/// What came of a call that asks nothing any more.
+enum Came {
+    Result(CallToolResult),
+    Task(Task),
+}
+
+/// Waits for a call to become a result or a task, in as many rounds as it takes.
+fn come(open: Open, name: &str, arguments: &Json) -> Result<Came> {
+    let write = members(&open.settled, name, arguments, &open.options)?;
+    let (session, asked_for) = (Arc::clone(&open.session), open.options.task.is_some());
+    Rounds::new(&open, name, &write)
+        .finish(open, |result, settled| came(result, settled, &session, asked_for))
+}
+
+/// Waits for the result of a call, also if it becomes a task.
+fn finish(open: Open, name: &str, arguments: &Json, expectation: Expectation) -> Result<CallToolResult> {
+    let (session, settled) = (Arc::clone(&open.session), Arc::clone(&open.settled));
+    let (start, options) = (open.began(), open.options.clone());
+    match come(open, name, arguments)? {
+        Came::Result(result) => expectation.check(result, &settled),
+        Came::Task(task) => {
+            let task = TaskHandle::of_task(&session, task.task_id, name, expectation);
+            let result = task.wait_since(start, &options);
+            // Nobody else knows of the task.
+            if result.as_ref().is_err_and(|error| !matches!(error, Error::Peer(_) | Error::Cancelled(_))) {
+                task.abandon();
+            }
+            result
+        }
+    }
+}
+
+/// Calls a tool, and leaves it to the caller to wait for the task that it becomes.
+pub(super) fn tool_task(
+    session: &Arc<Session>,
+    name: &str,
+    arguments: &Json,
+    options: &CallOptions,
+) -> Result<TaskHandle> {
+    let expectation = Expectation::of(session, name, options);
+    let open = send(session, name, arguments, options)?;
+    let settled = Arc::clone(&open.settled);
+    Ok(match come(open, name, arguments)? {
+        Came::Result(result) => TaskHandle::of_result(session, expectation.check(result, &settled)?, name),
+        Came::Task(task) => TaskHandle::of_task(session, task.task_id, name, expectation),
+    })
 }
 
 /// Sends a tool call that is waited for later.
@@ -124,11 +188,7 @@ pub(super) fn tool(
     options: &CallOptions,
 ) -> Result<CallToolResult> {
     let expectation = Expectation::of(session, name, options);
-    let open = send(session, name, arguments, options)?;
-    let settled = Arc::clone(&open.settled);
-    let write = |out: &mut Vec<u8>| write_call(out, name, arguments);
-    let result = Rounds::new(&open, name, &write).finish(open, tool_result)?;
-    expectation.check(result, &settled)
+    finish(send(session, name, arguments, options)?, name, arguments, expectation)
 }
 
 /// Calls a tool, one round.
@@ -141,25 +201,31 @@ pub(super) fn tool_once(
     let expectation = Expectation::of(session, name, options);
     let open = send(session, name, arguments, options)?;
     let result = open.wait()?;
-    match tool_result(&result, &open.settled)? {
-        Some(result) => expectation.check(result, &open.settled).map(Outcome::Complete),
+    match came(&result, &open.settled, session, options.task.is_some())? {
+        Some(Came::Result(result)) => expectation.check(result, &open.settled).map(Outcome::Complete),
+        Some(Came::Task(task)) => Ok(Outcome::Task(task)),
         None => Ok(Outcome::InputRequired(questions(&result, "tools/call")?)),
     }
 }
 
-/// Reads a tool's result; `None` if it is a question.
-fn tool_result(result: &Json, settled: &Settled) -> Result<Option<CallToolResult>> {
-    let result = read_call_result(result.as_raw(), &settled.identity.version)
+/// Reads what a call came to; `None` if it is a question.
+fn came(result: &Json, settled: &Settled, session: &Session, asked_for: bool) -> Result<Option<Came>> {
+    let read = read_call_result(result.as_raw(), &settled.identity.version)
         .map_err(|e| Error::Protocol(format!("the result of tools/call: {e}")))?;
-    if result.result_type == Some(ResultType::InputRequired) && settled.is_modern() {
+    let kind = read.result_type.as_ref();
+    if kind == Some(&ResultType::InputRequired) && settled.is_modern() {
         return Ok(None);
     }
-    must_be_complete(result.result_type.as_ref())?;
-    Ok(Some(result))
+    if let Some(task) = created(result, kind.map(ResultType::as_str), settled, session, asked_for)? {
+        return Ok(Some(Came::Task(task)));
+    }
+    must_be_complete(kind)?;
+    Ok(Some(Came::Result(read)))
 }
 
 /// What the result of a call must look like. Nothing without the feature `validation`.
-struct Expectation {
+#[derive(Clone, Default)]
+pub(super) struct Expectation {
     #[cfg(feature = "validation")]
     expected: Option<Arc<Expected>>,
 }
@@ -181,7 +247,7 @@ impl Expectation {
     }
 
     #[cfg(feature = "validation")]
-    fn check(&self, result: CallToolResult, settled: &Settled) -> Result<CallToolResult> {
+    pub(super) fn check(&self, result: CallToolResult, settled: &Settled) -> Result<CallToolResult> {
         match &self.expected {
             Some(expected) => expected.check(&result, &settled.identity.version).map(|()| result),
             None => Ok(result),
@@ -190,7 +256,7 @@ impl Expectation {
 
     #[cfg(not(feature = "validation"))]
     #[expect(clippy::unused_self, reason = "the feature makes use of it")]
-    fn check(&self, result: CallToolResult, _: &Settled) -> Result<CallToolResult> {
+    pub(super) fn check(&self, result: CallToolResult, _: &Settled) -> Result<CallToolResult> {
         Ok(result)
     }
 }

@@ -303,7 +303,7 @@ macro_rules! tuples {
 tuples! { (A a, B b) (A a, B b, C c) (A a, B b, C c, D d) }
 
 /// Why a question that was sent has no answer.
-pub(super) fn not_answered(key: &str, why: NotAnswered) -> AskError {
+pub(crate) fn not_answered(key: &str, why: NotAnswered) -> AskError {
     match why {
         NotAnswered::Refused(error) => AskError::Refused { key: key.to_owned(), error },
         NotAnswered::TimedOut(after) => AskError::TimedOut(after),

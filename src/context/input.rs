@@ -12,6 +12,15 @@ use crate::protocol::{
     CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ElicitUrlParams, InputRequest, Root,
 };
 
+/// How a handler asks that neither ends nor keeps its request waiting: as a task.
+pub(crate) trait Asker: Send + Sync {
+    /// Asks `questions` at once, and waits for all the answers, which are in the same order.
+    ///
+    /// # Errors
+    /// Why one of them has no answer.
+    fn ask(&self, questions: Vec<(String, Asked)>) -> Result<Vec<Json>, AskError>;
+}
+
 /// # Asking the client
 ///
 /// A handler asks as if the answer came at once:
@@ -91,7 +100,7 @@ impl Context {
         T: Serialize + DeserializeOwned,
         E: From<AskError>,
     {
-        if !matches!(self.0.caller, Caller::Modern) {
+        if !matches!(self.0.caller, Caller::Modern) || self.0.asker.is_some() {
             return work();
         }
         let failed = |e: serde_json::Error| AskError::Failed(format!("the value of step {key} is lost: {e}"));
@@ -109,13 +118,22 @@ impl Context {
     pub fn supports(&self, ability: Ability) -> bool {
         match self.0.caller {
             Caller::Local => false,
-            Caller::Modern if !self.0.rounds.can_pause() => false,
+            Caller::Modern if !self.has_rounds() => false,
             _ => ability.is_in(&self.client_capabilities(), self.protocol_version()),
         }
     }
 
+    /// Whether the answers of a Modern client have a way back: as another round, or to a task.
+    fn has_rounds(&self) -> bool {
+        self.0.asker.is_some() || self.0.rounds.may_ask()
+    }
+
     fn ask_client(&self, questions: Vec<(String, InputRequest)>) -> Result<Vec<Json>, AskError> {
         let Some((outlet, call)) = &self.0.served else { return Err(AskError::NoClient) };
+        // spec: 2026-07-28 basic/patterns/mrtr#supported-requests (MUST NOT on any other)
+        if matches!(self.0.caller, Caller::Modern) && !self.has_rounds() {
+            return Err(AskError::Failed(ONLY_IN_ROUNDS.to_owned()));
+        }
         let (capabilities, version) = (self.client_capabilities(), self.protocol_version());
         // spec: 2026-07-28 basic/patterns/mrtr#server-requirements-basic-workflow (nothing that was not declared)
         let lacking = questions.iter().filter_map(|(_, request)| needed(request));
@@ -126,6 +144,10 @@ impl Context {
         let mut asked = Vec::with_capacity(questions.len());
         for (key, request) in questions {
             let mut request = limited(request, has_context);
+            if let InputRequest::CreateMessage(params) = &request {
+                let cannot = |problem| AskError::Failed(format!("{key} cannot be asked: {problem}"));
+                params.check_turns().map_err(cannot)?;
+            }
             if let InputRequest::Elicit(params) = &mut request {
                 if let Some(problem) = inexpressible(params, version) {
                     return Err(AskError::Failed(format!("{key} cannot be asked: {problem}")));
@@ -135,10 +157,11 @@ impl Context {
             request.lower(version);
             asked.push((key, request));
         }
+        if let Some(asker) = &self.0.asker {
+            return asker
+                .ask(asked.iter().map(|(key, request)| (key.clone(), as_request(request))).collect());
+        }
         if matches!(self.0.caller, Caller::Modern) {
-            if !self.0.rounds.can_pause() {
-                return Err(AskError::Failed(ONLY_IN_ROUNDS.to_owned()));
-            }
             let asked = asked.into_iter().map(|(key, request)| (key, written(&request)));
             return self.0.rounds.ask(asked.collect()).ok_or(AskError::InputRequired);
         }
@@ -182,7 +205,7 @@ impl Context {
 
     /// Ends the round when the handler has returned, if it asked something that has no answer.
     pub(crate) fn pause(&self, binding: impl FnOnce() -> Vec<u8>) -> Option<Result<Pause, StateError>> {
-        self.0.rounds.pause(binding)
+        self.0.rounds.pause(binding, self.0.patience.unwrap_or_default())
     }
 }
 

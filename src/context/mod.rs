@@ -1,7 +1,8 @@
 //! [`Context`]: what a handler sees of the call it serves.
 //!
 //! A handler is written once for both eras. What it asks of the client is a request to a Legacy one, which this thread waits
-//! for; a Modern one gets it as the end of this round, and the handler runs again with the answer (`rounds`).
+//! for; a Modern one gets it as the end of this round, and the handler runs again with the answer: the guide says
+//! [what may run twice](crate::guide::asking#what-may-run-twice).
 //!
 //! **Invariant:** the handler's code cannot tell the eras apart, except by asking for the revision.
 
@@ -16,11 +17,12 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-pub(crate) use ask::needed;
 pub use ask::{Ability, AskError, Question, Questions};
+pub(crate) use ask::{needed, not_answered};
+pub(crate) use input::Asker;
 pub use logging::Entered;
 pub(crate) use logging::{LogThreshold, log_params};
-pub(crate) use rounds::{Pause, Resumed, Rounds};
+pub(crate) use rounds::{Keys, Pause, Resumed, Rounds};
 pub(crate) use state::States;
 pub use state::{MemoryStates, StateError, StateStore};
 
@@ -55,6 +57,8 @@ struct Inner {
     rounds: Rounds,
     /// How long a client may take to answer a question.
     patience: Option<Duration>,
+    /// Asks in another way than by rounds or requests.
+    asker: Option<Arc<dyn Asker>>,
 }
 
 /// What is known about the client.
@@ -119,6 +123,7 @@ impl Context {
             served: None,
             rounds: Rounds::default(),
             patience: None,
+            asker: None,
         }))
     }
 
@@ -151,7 +156,17 @@ impl Context {
             served: Some((Arc::clone(outlet), Arc::clone(call))),
             rounds,
             patience,
+            asker: None,
         }))
+    }
+
+    /// The same, not cloned yet, for a handler that runs on when its request is answered, and asks by `asker`.
+    pub(crate) fn asking_by(mut self, asker: Arc<dyn Asker>) -> Self {
+        match Arc::get_mut(&mut self.0) {
+            Some(inner) => inner.asker = Some(asker),
+            None => unreachable!("a context has no clones before its handler has it"),
+        }
+        self
     }
 
     /// Fires when the caller gave up on this call. Long work should look at it, or wait on it instead of sleeping.

@@ -124,8 +124,9 @@ pub(crate) trait Outlet: Send + Sync {
     /// Ends the connection if the peer is gone.
     fn look_after(&self);
 
-    /// Answers a call that was left [open](Served::Open). Nothing happens if it has ended. Never waits for the peer.
-    fn answer(&self, call: &Arc<Call>, result: &str);
+    /// Answers a call that was left [open](Served::Open), with the JSON of its result or an error. Nothing happens if it has
+    /// ended. A thread that `waits` for the peer to read never loses the answer.
+    fn answer(&self, call: &Arc<Call>, result: Result<&str, &ErrorObject>, waits: bool);
 }
 
 /// The server or the client behind a connection.
@@ -371,13 +372,14 @@ impl Peer {
         self.0.link.as_ref()
     }
 
-    /// Lets accepted requests finish, and their answers be written: `false` if some were not by the deadline.
-    /// Requests that still come are refused.
+    /// Lets accepted requests finish, and their answers be written: `false` if some requests did not finish by the deadline.
+    /// Whether all was written, [`close`](Self::close) tells. Requests that still come are refused.
     pub(crate) fn drain(&self, deadline: Deadline) -> bool {
         self.0.is_ending.store(true, Ordering::SeqCst);
         let finished = self.0.in_flight.drain(deadline);
         let left = deadline.remaining().map(|left| left.max(Duration::from_millis(100)));
-        self.0.outbox.drain(Deadline::after(left)) && finished
+        self.0.outbox.drain(Deadline::after(left));
+        finished
     }
 
     /// Ends the connection in bounded time, whatever the peer does.

@@ -194,12 +194,23 @@ impl Outlet for Shared {
         Self::look_after(self);
     }
 
-    fn answer(&self, call: &Arc<Call>, result: &str) {
+    fn answer(&self, call: &Arc<Call>, result: Result<&str, &ErrorObject>, waits: bool) {
         with_buffer(|frame| {
-            begin_result(frame, Some(&call.id));
-            frame.extend_from_slice(result.as_bytes());
-            frame.extend_from_slice(b"}\n");
-            if self.in_flight.finish(call) && self.role.may_respond() {
+            match result {
+                Ok(result) => {
+                    begin_result(frame, Some(&call.id));
+                    frame.extend_from_slice(result.as_bytes());
+                    frame.push(b'}');
+                }
+                Err(error) => write_error(frame, Some(&call.id), error),
+            }
+            frame.push(b'\n');
+            if !self.in_flight.finish(call) || !self.role.may_respond() {
+                return;
+            }
+            if waits {
+                self.sent(self.outbox.send(frame));
+            } else {
                 self.sent(self.outbox.push(frame));
                 self.outbox.nudge();
             }

@@ -66,7 +66,7 @@ pub struct Page<T> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rejected {
-    /// Its name, or the address of a resource, if it has one.
+    /// Its address, if it is a resource and has one, or else its name.
     pub name: Option<String>,
     /// What is wrong with it.
     pub problem: String,
@@ -131,8 +131,9 @@ fn read<T: Listed>(raw: &RawValue) -> Result<T, JsonError> {
 }
 
 fn rejected(raw: &RawValue, key: &str, problem: &JsonError) -> Rejected {
-    let name = Members::of(raw).ok().and_then(|mut members| String::from_json(members.take(key)?).ok());
-    Rejected { name: name.filter(|name| !name.is_empty()), problem: problem.to_string() }
+    let text = |key: &str| String::from_json(Members::of(raw).ok()?.take(key)?).ok();
+    let name = [key, "name"].into_iter().filter_map(text).find(|name| !name.is_empty());
+    Rejected { name, problem: problem.to_string() }
 }
 
 impl<T: Listed> Serialize for Page<T> {

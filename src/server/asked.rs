@@ -6,12 +6,12 @@ use serde::Serialize;
 
 use super::Inner;
 use super::connection::Connection;
-use crate::context::{Context, Entered, LegacyClient};
+use crate::context::{Asker, Context, Entered, LegacyClient};
 use crate::era::{Lower, RequestMeta, no_handshake, resolve};
 use crate::json::{FromJson, JsonError, Members};
 use crate::jsonrpc::{ErrorObject, write_json};
 use crate::method::{Direction, Method};
-use crate::peer::Serving;
+use crate::peer::{Call, Outlet, Serving};
 use crate::protocol::ProtocolVersion;
 
 /// A request whose metadata is understood. Whoever answers it takes its parameters out of `members`.
@@ -103,6 +103,30 @@ impl<'a> Asked<'a> {
     /// What the handshake of its connection settled, if it is a Legacy request.
     pub(super) fn legacy(&self) -> Option<&LegacyClient> {
         self.legacy.as_deref()
+    }
+
+    /// What the handler of a task sees that this request becomes, which is cancelled and asks apart from the request.
+    ///
+    /// # Errors
+    /// -32602 if the request says that it goes on with another call.
+    pub(super) fn task_context(
+        &mut self,
+        outlet: &Arc<dyn Outlet>,
+        call: &Arc<Call>,
+        asker: Arc<dyn Asker>,
+    ) -> Result<Context, ErrorObject> {
+        let rounds = self.resumed()?;
+        if self.is_modern() {
+            // spec: seps/2663-tasks-extension#task-status-notifications (no progress of a task, nor log messages)
+            self.meta.progress_token = None;
+            self.meta.log_level = None;
+        }
+        Ok(Context::new(outlet, call, &self.meta, self.legacy.clone(), rounds, None).asking_by(asker))
+    }
+
+    /// Whether this very request declares the extension `name`.
+    pub(super) fn declares(&self, name: &str) -> bool {
+        self.is_modern() && self.meta.keep().capabilities().has_extension(name)
     }
 
     /// Takes a parameter out.

@@ -16,6 +16,7 @@ use super::logging::Logging;
 use super::pace::Paces;
 use super::prompts::Prompts;
 use super::resources::Resources;
+use super::tasks::{TaskFeature, TaskOptions};
 use super::watch::Watch;
 use super::{Inner, Server};
 use crate::context::{Context, Entered, StateStore, States};
@@ -54,7 +55,6 @@ pub struct ServerBuilder {
     extensions: Object,
     experimental: Object,
     tools: ToolRegistry,
-    prompts: Option<PromptRegistry>,
     enter: Option<fn(&Context) -> Entered>,
     features: Vec<Box<dyn Feature>>,
     versions: Vec<ProtocolVersion>,
@@ -79,7 +79,6 @@ pub(super) struct Config {
     pub(super) extensions: Object,
     pub(super) experimental: Object,
     pub(super) tools: ToolRegistry,
-    pub(super) prompts: Option<PromptRegistry>,
     /// Has a thread work for a call, if log messages are sent. A pointer, so that no other server contains what it does.
     pub(super) enter: Option<fn(&Context) -> Entered>,
     /// Everything beside tools.
@@ -109,7 +108,6 @@ impl ServerBuilder {
             extensions: Object::new(),
             experimental: Object::new(),
             tools: ToolRegistry::new(),
-            prompts: None,
             enter: None,
             features: Vec::new(),
             versions: ProtocolVersion::ALL.to_vec(),
@@ -168,6 +166,44 @@ impl ServerBuilder {
         self
     }
 
+    /// Lets tools run as tasks: calls that are answered at once, with something by which the client finds the result later.
+    /// Which tools do so is up to [`Tool::task_mode`](crate::Tool::task_mode).
+    ///
+    /// A Modern client that declares the extension `io.modelcontextprotocol/tasks` gets a task for every call of a tool that is
+    /// [`Optional`](crate::tool::TaskMode::Optional) or [`Required`](crate::tool::TaskMode::Required); whoever knows its id, which
+    /// cannot be guessed, may see it. A 2025-11-25 client gets one when it asks for it, sees only its own, and loses
+    /// them with its connection. Other clients call optional tools as ever.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tinymcp::server::TaskOptions;
+    /// use tinymcp::tool::TaskMode;
+    /// use tinymcp::{Context, Message, Server, ToolError, ToolRegistry, tool};
+    ///
+    /// let index = tool! {
+    ///     /// Index all documents
+    ///     fn index(cx: &Context) -> Result<String, ToolError> {
+    ///         if cx.is_cancelled() { return Err(ToolError::new("cancelled")); } // between two documents
+    ///         Ok("done".to_owned())
+    ///     }
+    /// };
+    /// let tools = ToolRegistry::new().with(index.task_mode(TaskMode::Required))?;
+    /// let server = Server::builder("documents", "1.0.0").tools(tools).tasks(TaskOptions::default()).build()?;
+    ///
+    /// let meta = json!({
+    ///     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    ///     "io.modelcontextprotocol/clientCapabilities": {"extensions": {"io.modelcontextprotocol/tasks": {}}},
+    /// });
+    /// let call = Message::request(1, "tools/call", Some(json!({"name": "index", "_meta": meta}).into()));
+    /// let Some(Message::Response(made)) = server.handle_request(call) else { unreachable!() };
+    /// assert_eq!(made.result?.to_value()["status"], "working");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn tasks(self, options: TaskOptions) -> Self {
+        self.with_feature(Box::new(TaskFeature::new(options)))
+    }
+
     /// The prompts to serve: the registry itself, not a copy, so that later changes reach the clients.
     ///
     /// ```
@@ -182,8 +218,7 @@ impl ServerBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn prompts(mut self, prompts: PromptRegistry) -> Self {
-        self.prompts = Some(prompts.clone());
+    pub fn prompts(self, prompts: PromptRegistry) -> Self {
         self.with_feature(Box::new(Prompts(prompts))).with_completions(false)
     }
 
@@ -405,7 +440,6 @@ impl ServerBuilder {
             extensions: self.extensions,
             experimental: self.experimental,
             tools: self.tools,
-            prompts: self.prompts,
             enter: self.enter,
             features: self.features,
             offered,

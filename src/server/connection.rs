@@ -8,6 +8,7 @@ use super::Inner;
 use crate::context::LegacyClient;
 use crate::json::{Json, Members};
 use crate::jsonrpc::{BadFrame, ErrorObject, Message, Response};
+use crate::method::Method;
 use crate::peer::{Call, Ground, NotSent, Outlet, Pending, Request, Role, Served, Serving};
 use crate::protocol::{ProtocolVersion, meta};
 
@@ -78,8 +79,8 @@ impl Connection {
     }
 }
 
-/// The outlet of a message that came without a wire.
-struct Nowhere;
+/// The outlet of what has no wire: a message that came without one, and a task that outlives its connection.
+pub(super) struct Nowhere;
 
 impl Outlet for Nowhere {
     fn notify(&self, call: &Call, method: &str, _params: &str, _is_due: &dyn Fn() -> bool) -> bool {
@@ -101,14 +102,16 @@ impl Outlet for Nowhere {
 
     fn look_after(&self) {}
 
-    fn answer(&self, call: &Arc<Call>, _result: &str) {
+    fn answer(&self, call: &Arc<Call>, _result: Result<&str, &ErrorObject>, _waits: bool) {
         log::debug!("no answer to {}: there is no outlet", call.id);
     }
 }
 
 impl Role for Connection {
     fn is_quick(&self, method: &str) -> bool {
-        self.server.upgrade().is_none_or(|server| server.is_quick(method))
+        // Most requests are calls, which need no look at anything else.
+        method != Method::ToolsCall.name()
+            && self.server.upgrade().is_none_or(|server| server.is_quick(method))
     }
 
     fn serve(&self, serving: Serving<'_>, out: &mut Vec<u8>) -> Served {

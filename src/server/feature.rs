@@ -1,17 +1,20 @@
 //! [`Feature`]: what a server can do beside tools.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::asked::Asked;
 use super::changes::Changes;
 use super::listen::Filter;
 use crate::context::Context;
-use crate::json::{JsonError, Members};
+use crate::json::Members;
+use crate::jsonrpc::ErrorObject;
 use crate::method::Method;
 use crate::peer::Served;
+use crate::prompt::PromptRegistry;
 use crate::protocol::{CompleteParams, Completion, ProtocolVersion, ServerCapabilities};
 use crate::resource::ResourceRegistry;
-use crate::tool::{ChangeListener, ToolError};
+use crate::tool::{ChangeListener, Tool, ToolError};
 
 /// A feature of a server: some methods and their answers. Behind a trait, so that a program links only the features
 /// that its server was built with.
@@ -41,14 +44,35 @@ pub(super) trait Feature: Send + Sync {
     /// Takes what it can tell of out of the members of a filter of `subscriptions/listen`, beside the changes of its list.
     ///
     /// # Errors
-    /// What is wrong with a member, and with which.
-    fn filter(&self, _members: &mut Members<'_>, _filter: &mut Filter) -> Result<(), JsonError> {
+    /// What is wrong with a member, or with who asks for it.
+    fn filter(
+        &self,
+        _asked: &Asked<'_>,
+        _members: &mut Members<'_>,
+        _filter: &mut Filter,
+    ) -> Result<(), ErrorObject> {
         Ok(())
     }
 
-    /// The registry behind it, if it is that of the resources. Kept here alone, so that a server without them links
-    /// nothing of it.
+    /// The registry behind it, if it is that of the prompts. Kept here alone, so that a server without them links nothing
+    /// of it.
+    fn prompts(&self) -> Option<&PromptRegistry> {
+        None
+    }
+
+    /// The same for the resources.
     fn resources(&self) -> Option<&ResourceRegistry> {
         None
     }
+
+    /// Takes a call of `tool` over; `None` if it does not. May be called by the reading thread.
+    fn take_call(&self, _asked: &mut Asked<'_>, _tool: &Arc<dyn Tool>, _out: &mut Vec<u8>) -> Option<Served> {
+        None
+    }
+
+    /// The connection of this number has ended, or is about to.
+    fn connection_ended(&self, _connection: u64) {}
+
+    /// The server ends: whatever runs for longer than a request is to stop, and gets `grace` for it.
+    fn stop(&self, _grace: Duration) {}
 }

@@ -30,10 +30,10 @@ impl Asked<'_> {
         if let Some(responses) = responses {
             Members::of(responses).map_err(|e| bad_params(e, Some(INPUT_RESPONSES)))?;
         }
-        let (states, time) = (&self.server.config.states, self.server.config.input_time);
+        let states = &self.server.config.states;
         let Some(state) = state else {
             // Answers to what nobody asked, as far as one can tell: whatever is needed is asked again.
-            return Ok(Rounds::new(None, states, time));
+            return Ok(Rounds::new(None, states));
         };
         let state = String::from_json(state)
             .map_err(|_| bad_params(JsonError::new("expected a string"), Some(REQUEST_STATE)))?;
@@ -43,7 +43,7 @@ impl Asked<'_> {
             states.get().ok_or(StateError::Unknown).and_then(|store| store.take(&self.binding(), &state));
         let state = kept.map_err(|e| ErrorObject::invalid_params(format!("params.{REQUEST_STATE}: {e}")))?;
         let resumed = Resumed { state, responses: responses.map(Json::of_frame) };
-        Ok(Rounds::new(Some(resumed), states, time))
+        Ok(Rounds::new(Some(resumed), states))
     }
 
     /// Ends this round with what the handler asked; `None` if it asked nothing that has no answer.
@@ -65,7 +65,7 @@ impl Asked<'_> {
         result: Result<T, ToolError>,
         out: &mut Vec<u8>,
     ) -> Result<(), ErrorObject> {
-        match result.map_err(|error| self.examine(error, cx)) {
+        match result.map_err(|error| examine(error, cx, self.method)) {
             Ok(result) => self.write(out, result),
             Err(error) => self.pause(cx, out).unwrap_or_else(|| Err(error.into_error())),
         }
@@ -82,20 +82,19 @@ impl Asked<'_> {
         write_members(&mut binding, &members);
         binding
     }
+}
 
-    /// What a handler's failure is apart from its text: a question that is open now, or an error that tells the client what
-    /// it lacks.
-    pub(super) fn examine(&self, error: ToolError, cx: &Context) -> ToolError {
-        // Revision 2026-07-28 asks for what in 2025-11-25 is an error.
-        let error = error.put_to(cx);
-        match error.ask_error() {
-            // spec: 2026-07-28 basic/index#error-codes (-32021 with the capabilities)
-            Some(AskError::Unsupported { error, .. })
-                if self.is_modern() || self.method != Method::ToolsCall =>
-            {
-                ToolError::protocol((**error).clone())
-            }
-            _ => error,
+/// What the failure of a handler of `method` is apart from its text: a question that is open now, or an error that tells the
+/// client what it lacks.
+pub(super) fn examine(error: ToolError, cx: &Context, method: Method) -> ToolError {
+    let is_modern = cx.protocol_version().is_modern();
+    // Revision 2026-07-28 asks for what in 2025-11-25 is an error.
+    let error = error.put_to(cx);
+    match error.ask_error() {
+        // spec: 2026-07-28 basic/index#error-codes (-32021 with the capabilities)
+        Some(AskError::Unsupported { error, .. }) if is_modern || method != Method::ToolsCall => {
+            ToolError::protocol((**error).clone())
         }
+        _ => error,
     }
 }

@@ -29,12 +29,17 @@ const LISTS: [(&str, Method); 3] = [
 /// The one that asks for the notices of single resources.
 pub(super) const RESOURCES: &str = "resourceSubscriptions";
 
+/// The one that asks for the notices of tasks.
+pub(super) const TASKS: &str = "taskIds";
+
 /// What a client wants to hear, and of that only what the server can tell.
 #[derive(Default)]
 pub(super) struct Filter {
     told: Vec<Method>,
     /// The resources that are watched; `None` if there can be none, or none were asked for.
     pub(super) uris: Option<Vec<String>>,
+    /// The tasks that are watched; likewise.
+    pub(super) tasks: Option<Vec<Arc<str>>>,
 }
 
 impl Inner {
@@ -48,18 +53,21 @@ impl Inner {
 
     fn open_subscription(&self, asked: &mut Asked<'_>) -> Result<(), ErrorObject> {
         let told = told(&self.capabilities(&asked.version));
-        let filter = read_filter(asked.members.take(NOTIFICATIONS), &told, &self.config.features);
-        let filter = filter.map_err(|e| bad_params(e, Some(NOTIFICATIONS)))?;
+        let raw = asked.members.take(NOTIFICATIONS);
+        let filter = read_filter(asked, raw, &told, &self.config.features)?;
         let (outlet, call) = (asked.serving.outlet, asked.serving.call);
         let (honoured, watches) = (filter.told.clone(), filter.uris.is_some());
         // spec: 2026-07-28 basic/patterns/subscriptions#acknowledgment (the first message of the subscription)
         let acknowledge = |uris: &[Arc<str>]| {
-            let params = acknowledgement(call, &honoured, watches.then_some(uris));
+            let watched = [(RESOURCES, watches.then_some(uris)), (TASKS, filter.tasks.as_deref())];
+            let params = acknowledgement(call, &honoured, watched);
             outlet.post(Some(call), Method::SubscriptionsAcknowledged.name(), text(&params))
         };
         let connection = asked.connection.number;
+        let uris = filter.uris.as_deref().unwrap_or_default();
+        let tasks = filter.tasks.as_deref().unwrap_or_default();
         self.changes
-            .listen(connection, (outlet, call), (filter.told, &filter.uris.unwrap_or_default()), &acknowledge)
+            .listen(connection, (outlet, call), (filter.told, uris, tasks), &acknowledge)
             .map_err(ErrorObject::internal)
     }
 
@@ -79,7 +87,7 @@ impl Inner {
             write_meta(&mut json, &call.id);
             json.push(b'}');
             self.config.stamp.complete(&mut json, 0, None);
-            text(&json).into_iter().for_each(|result| outlet.answer(call, result));
+            text(&json).into_iter().for_each(|result| outlet.answer(call, Ok(result), false));
         });
     }
 }
@@ -101,7 +109,7 @@ pub(super) fn told(capabilities: &ServerCapabilities) -> Vec<Method> {
 }
 
 /// The parameters that say what is honoured.
-fn acknowledgement(call: &Call, told: &[Method], uris: Option<&[Arc<str>]>) -> Vec<u8> {
+fn acknowledgement(call: &Call, told: &[Method], watched: [(&str, Option<&[Arc<str>]>); 2]) -> Vec<u8> {
     let mut out = vec![b'{'];
     write_meta(&mut out, &call.id);
     out.extend_from_slice(br#","notifications":{"#);
@@ -109,11 +117,12 @@ fn acknowledgement(call: &Call, told: &[Method], uris: Option<&[Arc<str>]>) -> V
         write_json(&mut out, name);
         out.extend_from_slice(b":true,");
     }
-    if let Some(uris) = uris {
-        write_json(&mut out, RESOURCES);
+    for (name, subjects) in watched {
+        let Some(subjects) = subjects else { continue };
+        write_json(&mut out, name);
         out.extend_from_slice(b":[");
-        for uri in uris {
-            write_json(&mut out, &**uri);
+        for subject in subjects {
+            write_json(&mut out, &**subject);
             out.push(b',');
         }
         close(&mut out, b"],");
@@ -133,21 +142,28 @@ fn close(out: &mut Vec<u8>, end: &[u8]) {
 /// What a client wants to hear of what can be `told`. Strict, unlike most reading: what is misread here would be waited for
 /// in vain.
 fn read_filter(
+    asked: &Asked<'_>,
     raw: Option<&RawValue>,
     told: &[Method],
     features: &[Box<dyn Feature>],
-) -> Result<Filter, JsonError> {
-    let mut members = raw.map_or_else(|| Err(JsonError::new("missing")), Members::of)?;
+) -> Result<Filter, ErrorObject> {
+    let members = raw.map_or_else(|| Err(JsonError::new("missing")), Members::of);
+    let mut members = members.map_err(bad_filter)?;
     let mut filter = Filter::default();
     for (name, method) in LISTS {
-        if is_true(&mut members, name)? && told.contains(&method) {
+        if is_true(&mut members, name).map_err(bad_filter)? && told.contains(&method) {
             filter.told.push(method);
         }
     }
     for feature in features {
-        feature.filter(&mut members, &mut filter)?;
+        feature.filter(asked, &mut members, &mut filter)?;
     }
     Ok(filter)
+}
+
+/// -32602 for the filter.
+pub(super) fn bad_filter(error: JsonError) -> ErrorObject {
+    bad_params(error, Some(NOTIFICATIONS))
 }
 
 fn is_true(members: &mut Members<'_>, name: &str) -> Result<bool, JsonError> {

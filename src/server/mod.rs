@@ -1,4 +1,7 @@
-//! The server: serves a registry of tools to any number of connections, in both eras at once.
+//! The server: serves tools, resources and prompts to any number of connections, in both eras at once.
+//!
+//! A [`Server`] is made by its [`ServerBuilder`] from registries, which may change while it runs. A [`ServerHandle`] stops it, and tells its
+//! clients of changes. The [guide](crate::guide) shows how, a page a theme.
 //!
 //! The unit of serving is a request plus an outlet for what precedes its answer. Which era a request is of is decided by
 //! the request alone; what a Legacy handshake settled is a value looked up on the side.
@@ -20,6 +23,7 @@ mod logging;
 mod pace;
 mod prompts;
 mod resources;
+mod tasks;
 mod tools;
 mod watch;
 
@@ -35,6 +39,7 @@ use changes::Changes;
 use connection::Connection;
 use crossbeam_channel::select;
 use pace::Paces;
+pub use tasks::TaskOptions;
 
 use crate::error::{Error, Result, Seconds};
 use crate::jsonrpc::Message;
@@ -45,7 +50,7 @@ use crate::sync::{CancelToken, Deadline, Mutex, lock};
 use crate::tool::{ChangeListener, ToolRegistry};
 use crate::transport::{OpenOptions, Patience, Stdio, Transport, tapped};
 
-/// A server that offers the tools of a [`ToolRegistry`].
+/// A server that offers the tools of a [`ToolRegistry`], and what else it was [built](ServerBuilder) with.
 ///
 /// ```no_run
 /// use tinymcp::{Server, ToolError, ToolRegistry, tool};
@@ -95,7 +100,7 @@ impl Server {
     /// # Errors
     /// When the handles cannot be duplicated or a thread cannot be started.
     pub fn start(&self) -> Result<CloseReport> {
-        self.serve(Stdio::new())
+        self.serve_until_end(Box::new(Stdio::new()), true)
     }
 
     /// Serves one connection until it ends; for a server with many, call this on a thread for each.
@@ -103,14 +108,19 @@ impl Server {
     /// # Errors
     /// When the transport cannot be opened or a thread cannot be started.
     pub fn serve(&self, transport: impl Transport) -> Result<CloseReport> {
-        let _cleanup = Cleanup::new(&self.0);
+        self.serve_until_end(Box::new(transport), false)
+    }
+
+    /// Serves one connection, the only one that the program has or not.
+    fn serve_until_end(&self, transport: Box<dyn Transport>, is_only: bool) -> Result<CloseReport> {
+        let _cleanup = Cleanup::new(&self.0, is_only);
         let config = &self.0.config;
         let options = OpenOptions { max_frame_bytes: config.limits.frame_bytes };
         let cannot = |context: &str| {
             let context = context.to_owned();
             move |error| Error::Transport { context, error }
         };
-        let mut opened = Box::new(transport).open(&options).map_err(cannot("cannot open the connection"))?;
+        let mut opened = transport.open(&options).map_err(cannot("cannot open the connection"))?;
         if let Some(tap) = &config.tap {
             opened = tapped(opened, tap);
         }
@@ -131,6 +141,7 @@ impl Server {
             log::warn!("requests are left unfinished after the grace of {}", Seconds(config.grace));
         }
         self.0.changes.forget(connection.number);
+        config.features.iter().for_each(|feature| feature.connection_ended(connection.number));
         let report = peer.close("the server is ending", &END_PATIENCE);
         if !report.flushed {
             log::error!("answers were lost: the client does not read, or its end is gone");
@@ -174,10 +185,10 @@ impl Server {
     /// The prompts that are served, if there are some. Changing them tells the clients.
     #[must_use]
     pub fn prompts(&self) -> Option<&PromptRegistry> {
-        self.0.config.prompts.as_ref()
+        self.0.config.features.iter().find_map(|feature| feature.prompts())
     }
 
-    /// The resources that are served, if there are some.
+    /// The resources that are served, if there are some. Changing them tells the clients.
     #[must_use]
     pub fn resources(&self) -> Option<&ResourceRegistry> {
         self.0.config.features.iter().find_map(|feature| feature.resources())
@@ -225,22 +236,30 @@ impl fmt::Debug for ServerHandle {
     }
 }
 
-/// Runs the cleanup hook on every way out, panics included, once nothing is served any more.
-struct Cleanup<'a>(&'a Inner);
+/// Ends what outlasts requests, and runs the cleanup hook, on every way out, panics included, once nothing is served any more.
+struct Cleanup<'a> {
+    server: &'a Inner,
+    /// No other connection will come.
+    is_only: bool,
+}
 
 impl<'a> Cleanup<'a> {
-    fn new(server: &'a Inner) -> Self {
+    fn new(server: &'a Inner, is_only: bool) -> Self {
         server.servings.fetch_add(1, Ordering::SeqCst);
-        Self(server)
+        Self { server, is_only }
     }
 }
 
 impl Drop for Cleanup<'_> {
     fn drop(&mut self) {
-        if self.0.servings.fetch_sub(1, Ordering::SeqCst) > 1 {
+        if self.server.servings.fetch_sub(1, Ordering::SeqCst) > 1 {
             return; // what the hook ends is still used by another connection
         }
-        let hook = lock(&self.0.cleanup).take();
+        if self.is_only || self.server.stop.is_cancelled() {
+            let config = &self.server.config;
+            config.features.iter().for_each(|feature| feature.stop(config.grace));
+        }
+        let hook = lock(&self.server.cleanup).take();
         if let Some(hook) = hook {
             if catch_unwind(AssertUnwindSafe(hook)).is_err() {
                 log::error!("the cleanup hook panicked");

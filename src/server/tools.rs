@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::Inner;
 use super::asked::Asked;
+use super::input::examine;
 use super::pace::Pace;
 use crate::context::Context;
 use crate::era::Lower;
@@ -24,6 +25,11 @@ impl Inner {
             let error = ToolError::unknown_tool(&name).into_result();
             return Served::Answered(error.and_then(|result| write_result(&asked, out, result)));
         };
+        for feature in &self.config.features {
+            if let Some(served) = feature.take_call(&mut asked, &tool, out) {
+                return served;
+            }
+        }
         let pace = self.paces.of(&name);
         let on_reader = asked.serving.ground == Ground::Reader;
         if on_reader && !pace.as_ref().is_some_and(|pace| pace.enter_reader()) {
@@ -34,7 +40,7 @@ impl Inner {
             pace.leave_reader();
         }
         Served::Answered(result.and_then(|(cx, result)| {
-            match result.map_err(|error| asked.examine(error, &cx)) {
+            match result.map_err(|error| examine(error, &cx, asked.method)) {
                 Ok(result) => write_result(&asked, out, result),
                 Err(error) => asked.pause(&cx, out).unwrap_or_else(|| {
                     error.into_result().and_then(|result| write_result(&asked, out, result))
@@ -49,9 +55,10 @@ impl Inner {
         asked: &mut Asked<'_>,
         pace: Option<&Pace>,
     ) -> Result<(Context, Result<CallToolResult, ToolError>), ErrorObject> {
-        let cx = asked.context()?;
+        // First, so that mostly nothing is left for the context to look through.
         let arguments =
             asked.members.take("arguments").map_or_else(|| Ok(Arguments::empty()), Arguments::from_raw);
+        let cx = asked.context()?;
         let result = arguments.map_err(|e| e.of_tool(tool.name())).and_then(|arguments| {
             let start = Instant::now();
             let result = execute_caught(tool, arguments, &cx);

@@ -4,15 +4,12 @@ use serde_json::value::RawValue;
 
 use super::asked::{Asked, bad_params};
 use super::feature::Feature;
-use super::listen::{Filter, RESOURCES};
+use super::listen::{Filter, RESOURCES, bad_filter};
 use crate::json::{FromJson, JsonError, Members};
 use crate::jsonrpc::ErrorObject;
 use crate::method::Method;
 use crate::peer::Served;
-use crate::protocol::{ProtocolVersion, ServerCapabilities};
-
-/// A longer URI is not watched.
-const MAX_URI_BYTES: usize = 8 * 1024;
+use crate::protocol::{MAX_URI_BYTES, ProtocolVersion, ServerCapabilities};
 
 /// Watching resources: `resources/subscribe` and `resources/unsubscribe` of the Legacy era, and their part of a filter of
 /// `subscriptions/listen`. Comes after the feature that has the resources, and adds to what that declares.
@@ -37,9 +34,14 @@ impl Feature for Watch {
         Served::Answered(subscribe(asked, out))
     }
 
-    fn filter(&self, members: &mut Members<'_>, filter: &mut Filter) -> Result<(), JsonError> {
+    fn filter(
+        &self,
+        _asked: &Asked<'_>,
+        members: &mut Members<'_>,
+        filter: &mut Filter,
+    ) -> Result<(), ErrorObject> {
         if let Some(raw) = members.take(RESOURCES).filter(|raw| raw.get() != "null") {
-            filter.uris = Some(read_uris(raw).map_err(|e| e.inside(RESOURCES))?);
+            filter.uris = Some(read_uris(raw).map_err(|e| bad_filter(e.inside(RESOURCES)))?);
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::call::bad_arguments;
 use super::check::Check;
-use super::{Arguments, RegistryError, Tool, ToolError};
+use super::{Arguments, RegistryError, TaskMode, Tool, ToolError};
 use crate::context::Context;
 use crate::json::{Json, JsonError, SchemaError, Validator};
 use crate::protocol::{CallToolResult, ToolDefinition};
@@ -141,6 +141,10 @@ impl<T: Tool> Tool for Checked<T> {
 
     fn definition(&self) -> ToolDefinition {
         self.tool.definition()
+    }
+
+    fn task_mode(&self) -> TaskMode {
+        self.tool.task_mode()
     }
 
     /// In another registry nothing is compared a second time.

@@ -6,7 +6,7 @@ use super::call::{Call, bad_arguments};
 use super::check::Check;
 #[cfg(feature = "validation")]
 use super::checked::{Validation, asks_for_more};
-use super::{Arguments, Tool, ToolError, ToolOutput};
+use super::{Arguments, TaskMode, Tool, ToolError, ToolOutput};
 use crate::context::Context;
 use crate::json::{Json, Members};
 use crate::protocol::{CallToolResult, Icon, ToolAnnotations, ToolDefinition};
@@ -32,6 +32,7 @@ type Outcome = Result<CallToolResult, ToolError>;
 /// ```
 pub struct FnTool {
     definition: ToolDefinition,
+    task_mode: TaskMode,
     run: Box<dyn Run>,
 }
 
@@ -145,7 +146,7 @@ impl FnTool {
         let mut definition = ToolDefinition::new(name, schema);
         definition.description = Some(description).filter(|text| !text.is_empty());
         definition.output_schema = R::output_schema();
-        Self { definition, run }
+        Self { definition, task_mode: TaskMode::Never, run }
     }
 
     /// Gives it another name.
@@ -185,6 +186,14 @@ impl FnTool {
     #[must_use]
     pub fn open_world(self, open_world: bool) -> Self {
         self.hint(|hints| hints.open_world_hint = Some(open_world))
+    }
+
+    /// Says whether calls of it become tasks. Default: never.
+    #[must_use]
+    pub fn task_mode(mut self, mode: TaskMode) -> Self {
+        self.task_mode = mode;
+        self.definition.execution = mode.execution();
+        self
     }
 
     /// Replaces all hints.
@@ -256,6 +265,10 @@ impl Tool for FnTool {
 
     fn definition(&self) -> ToolDefinition {
         self.definition.clone()
+    }
+
+    fn task_mode(&self) -> TaskMode {
+        self.task_mode
     }
 
     #[cfg(feature = "validation")]

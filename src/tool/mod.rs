@@ -31,6 +31,7 @@ mod macros;
 pub(crate) mod output;
 pub(crate) mod registry;
 pub(crate) mod schema;
+mod task_mode;
 #[cfg(feature = "schemars")]
 mod typed;
 
@@ -45,6 +46,7 @@ pub use function::FnTool;
 pub use output::{Structured, ToolOutput};
 pub use registry::ToolRegistry;
 pub use schema::{Parameter, Schema, SchemaScope};
+pub use task_mode::TaskMode;
 #[cfg(feature = "schemars")]
 pub use typed::Typed;
 
@@ -100,7 +102,14 @@ pub trait Tool: Send + Sync {
     fn definition(&self) -> ToolDefinition {
         let mut definition = ToolDefinition::new(self.name(), self.parameters().clone());
         definition.description = Some(self.description().to_owned()).filter(|text| !text.is_empty());
+        definition.execution = self.task_mode().execution();
         definition
+    }
+
+    /// Whether a call of it becomes a task, on a server that has [tasks](crate::server::ServerBuilder::tasks). What it is run as
+    /// makes no difference to how it is written.
+    fn task_mode(&self) -> TaskMode {
+        TaskMode::Never
     }
 
     /// What a registry compares with its schemas (feature `validation`): by default its arguments, before
@@ -129,6 +138,9 @@ macro_rules! pointers {
             }
             fn definition(&self) -> ToolDefinition {
                 (**self).definition()
+            }
+            fn task_mode(&self) -> TaskMode {
+                (**self).task_mode()
             }
             #[cfg(feature = "validation")]
             fn validation(&self) -> Validation {

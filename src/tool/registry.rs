@@ -122,7 +122,7 @@ impl ToolRegistry {
     /// All tools as clients see them, in the order of their names.
     #[must_use]
     pub fn definitions(&self) -> Vec<ToolDefinition> {
-        self.tools.items().iter().map(|tool| tool.definition()).collect()
+        self.tools.items().iter().map(|tool| described(&**tool)).collect()
     }
 
     /// At most `page_size` tools, in the order of their names, and where the next page begins if there is more.
@@ -137,7 +137,7 @@ impl ToolRegistry {
         page_size: usize,
     ) -> Result<(Vec<ToolDefinition>, Option<String>), RegistryError> {
         let (page, next) = self.tools.page(cursor, page_size)?;
-        Ok((page.iter().map(|tool| tool.definition()).collect(), next))
+        Ok((page.iter().map(|tool| described(&**tool)).collect(), next))
     }
 
     /// Calls a tool, local or remote. A tool that failed, or panicked, is a result as well, whose
@@ -167,6 +167,14 @@ impl ToolRegistry {
     pub fn generation(&self) -> u64 {
         self.changes.generation()
     }
+}
+
+/// `tool` as clients see it. Whether it runs as a task is a matter of this program: a remote tool's description speaks of its
+/// own server.
+fn described(tool: &dyn Tool) -> ToolDefinition {
+    let mut definition = tool.definition();
+    definition.execution = tool.task_mode().execution();
+    definition
 }
 
 /// `tool` as it is kept.

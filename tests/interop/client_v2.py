@@ -41,6 +41,19 @@ async def main(mode: str, command: str, args: list[str]) -> None:
         if "fail" in seen["tools"]:
             result = await client.call_tool("fail", {"why": "on purpose"})
             seen["fail"] = [result.is_error, result.content[0].text]
+        if "wait" in seen["tools"]:
+            started = asyncio.Event()
+
+            async def on_start(*_) -> None:
+                started.set()
+
+            waiting = asyncio.create_task(client.call_tool("wait", {}, progress_callback=on_start))
+            await asyncio.wait_for(started.wait(), 20)
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+            # The server says in its next answer whether it was told.
+            result = await client.call_tool("waited", {})
+            seen["waited"] = result.content[0].text
     print(json.dumps(seen))
 
 

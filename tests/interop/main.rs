@@ -11,9 +11,12 @@
 
 #![allow(clippy::print_stdout, reason = "this is a test harness")]
 
+mod client_features;
 mod our_client;
 mod our_server;
 mod peers;
+mod server_features;
+mod tasks;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -32,12 +35,23 @@ fn main() -> ExitCode {
         our_server::serve();
         return ExitCode::SUCCESS;
     }
+    if args.first().is_some_and(|arg| arg == tasks::SERVE) {
+        tasks::serve();
+        return ExitCode::SUCCESS;
+    }
     let Some(dir) = std::env::var_os("TINYMCP_INTEROP").filter(|dir| !dir.is_empty()) else {
         println!("interop: no peers (set TINYMCP_INTEROP), nothing tested");
         return ExitCode::SUCCESS;
     };
     let dir = std::fs::canonicalize(&dir).unwrap_or_else(|e| panic!("TINYMCP_INTEROP={dir:?}: {e}"));
-    let cases = our_client::CASES.iter().chain(our_server::CASES).copied().chain(our_server::notes_case());
+    let cases = our_client::CASES
+        .iter()
+        .chain(client_features::CASES)
+        .chain(our_server::CASES)
+        .chain(server_features::CASES)
+        .chain(tasks::CASES)
+        .copied()
+        .chain(our_server::notes_case());
     let chosen = cases.filter(|(name, _)| args.is_empty() || args.iter().any(|arg| name.contains(arg)));
     let (mut passed, mut failed) = (0, Vec::new());
     for (name, case) in chosen {

@@ -1,9 +1,10 @@
 //! Other people's clients with our servers.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use tinymcp::{Context, Server, ToolError, ToolRegistry, data, tool};
+use tinymcp::{CancelToken, Context, Server, ToolError, ToolRegistry, data, tool};
 
 use crate::Case;
 use crate::peers::{Peers, Ran, example, script};
@@ -52,8 +53,24 @@ pub(crate) fn serve() {
         /// Fail
         fn fail(why: String) -> Result<String, ToolError> { Err(ToolError::new(why)) }
     };
-    let tools = [echo, count, fail].into_iter().try_fold(ToolRegistry::new(), ToolRegistry::with);
-    let server = Server::builder("interop", "1.0.0").tools(tools.expect("three names")).build();
+    let told = CancelToken::new();
+    let seen = told.clone();
+    let wait = tool! {
+        /// Wait until it is cancelled
+        fn wait(cx: &Context) -> &'static str {
+            cx.progress(1.0, None, "begun");
+            if !cx.cancel_token().wait_timeout(Duration::from_secs(60)) { return "nobody cancelled" }
+            told.cancel("seen");
+            "cancelled"
+        }
+    };
+    let waited = tool! {
+        /// Say whether that was cancelled
+        fn waited() -> bool { seen.wait_timeout(Duration::from_secs(20)) }
+    };
+    let tools =
+        [echo, count, fail, wait, waited].into_iter().try_fold(ToolRegistry::new(), ToolRegistry::with);
+    let server = Server::builder("interop", "1.0.0").tools(tools.expect("five names")).build();
     server.expect("all revisions").start().expect("stdin and stdout");
 }
 
@@ -62,7 +79,7 @@ fn servers() -> [(Vec<OsString>, Vec<&'static str>); 2] {
     let me = std::env::current_exe().expect("a path");
     [
         (vec![example("echo_server").into()], vec!["echo"]),
-        (vec![me.into(), SERVE.into()], vec!["count", "echo", "fail"]),
+        (vec![me.into(), SERVE.into()], vec!["count", "echo", "fail", "wait", "waited"]),
     ]
 }
 
@@ -99,6 +116,7 @@ fn python_v2(peers: &Peers, mode: &str, version: &str) {
             let steps: Vec<Value> =
                 (1..=5).map(|step| json!([f64::from(step), 5.0, format!("step {step}")])).collect();
             assert_eq!(*progress, steps);
+            assert_eq!(seen["waited"], "true", "it is told that a call is given up");
         }
     }
 }
@@ -202,4 +220,21 @@ fn notes(peers: &Peers) {
     assert!(failed == Some(false) && !text.contains("Plan"), "{seen}");
     let (failed, text) = answer(3);
     assert!(failed == Some(true) && text.contains("content"), "{seen}");
+    // What was made is a resource.
+    assert!(
+        seen["read"]["notes://Plan"].as_str().is_some_and(|note| note.ends_with("Write it down.")),
+        "{seen}"
+    );
+    assert_eq!((&seen["templates"], &seen["completed"]), (&json!(["notes://{title}"]), &json!(["Plan"])));
+    for era in ["legacy", "modern"] {
+        let read = inspect(
+            peers,
+            &[example("notes_server").into()],
+            era,
+            &["--method", "resources/read", "--uri", "notes://Plan"],
+        );
+        assert!(
+            read.json()["contents"][0]["text"].as_str().is_some_and(|note| note.ends_with("Write it down."))
+        );
+    }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tinymcp::client::Timeouts;
+use tinymcp::client::{ClientBuilder, Timeouts};
 use tinymcp::transport::{ChildProcess, Direction, EndStep, Stderr, Tap};
 use tinymcp::{Client, ProtocolVersion};
 
@@ -83,6 +83,17 @@ impl Peers {
         program: impl Into<OsString>,
         args: impl IntoIterator<Item = impl Into<OsString>>,
     ) -> Used {
+        self.open_as(Client::builder(), versions, program, args)
+    }
+
+    /// The same for a client with handlers and callbacks.
+    pub(crate) fn open_as(
+        &self,
+        client: ClientBuilder,
+        versions: &[ProtocolVersion],
+        program: impl Into<OsString>,
+        args: impl IntoIterator<Item = impl Into<OsString>>,
+    ) -> Used {
         let wire = Wire::default();
         let stderr = Lines::default();
         let lines = stderr.clone();
@@ -93,7 +104,7 @@ impl Peers {
             .env("HOME", self.home())
             .env(MARK, &self.mark)
             .stderr(Stderr::lines(move |line| locked(&lines.0).push(line.to_owned())));
-        let client = Client::builder()
+        let client = client
             .versions(versions.iter().cloned())
             .timeouts(Timeouts::default().with_call(Duration::from_secs(30)))
             .tap(wire.clone())
@@ -169,10 +180,15 @@ pub(crate) struct Used {
 impl Used {
     /// Closes and checks what must be true of any connection.
     pub(crate) fn close(self) {
+        self.close_by(EndStep::EndOfInput);
+    }
+
+    /// The same for a server that needs more than the end of its input.
+    pub(crate) fn close_by(self, step: EndStep) {
         let version = self.client.initialize().expect("settled").version.clone();
         assert_eq!(self.client.noise(), 0, "lines on the server's stdout that are no messages");
         let report = self.client.close().expect("the server ends");
-        assert_eq!(report.ending.step, EndStep::EndOfInput, "{report:?}");
+        assert_eq!(report.ending.step, step, "{report:?}");
         assert!(report.flushed && !report.ending.orphans_signalled && !report.reader_detached, "{report:?}");
         assert_eq!(report.handlers_detached, 0, "{report:?}");
         assert_eq!(left_behind(&self.mark, Duration::ZERO), Vec::<String>::new(), "left behind");

@@ -177,13 +177,18 @@ impl Raw {
     }
 
     fn spawn(mut command: Command, options: &str) -> Self {
+        command.env(ROLE, format!("served:{options}"));
+        Self::of(command)
+    }
+
+    /// Another server than that of the test binary. Its output is not read until [`read`](Self::read).
+    pub(crate) fn of(mut command: Command) -> Self {
         let mut child = command
-            .env(ROLE, format!("served:{options}"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
             .spawn()
-            .expect("the test binary starts");
+            .expect("it starts");
         let stdout = child.stdout.take().expect("stdout");
         let (tx, lines) = channel();
         let (gate, opened) = channel::<()>();

@@ -2,6 +2,8 @@
 
 use serde_json::value::RawValue;
 
+#[cfg(feature = "validation")]
+use crate::json::Validator;
 use crate::json::{FromJson, Json, JsonError, Object};
 
 use super::{
@@ -17,6 +19,9 @@ impl RequestedSchema {
     /// and a domain; a URI has a scheme and no spaces; a date is a day of the calendar, and a date-time such a day with a time
     /// and its offset from UTC. Unknown formats are not judged.
     ///
+    /// With the feature `validation` the values are then compared with all that the schema says, a `pattern` or a field of
+    /// an unknown kind for example.
+    ///
     /// # Errors
     /// All that is wrong, in the order of the fields.
     pub fn check(&self, content: &Object) -> Result<(), Vec<JsonError>> {
@@ -31,7 +36,25 @@ impl RequestedSchema {
                 problems.push(JsonError::new("missing").inside(name));
             }
         }
+        #[cfg(feature = "validation")]
+        if problems.is_empty() {
+            self.check_schema(content, &mut problems);
+        }
         if problems.is_empty() { Ok(()) } else { Err(problems) }
+    }
+
+    /// Compares what has been read as its kind with the schema as it was written.
+    #[cfg(feature = "validation")]
+    fn check_schema(&self, content: &Object, problems: &mut Vec<JsonError>) {
+        let schema = match Json::new(self).map(|schema| Validator::compile(&schema)) {
+            Ok(Ok(schema)) => schema,
+            // The kinds have been judged; whoever wrote the rest did not write a schema.
+            Ok(Err(e)) => return log::warn!("a form is not judged by its schema: {e}"),
+            Err(e) => return log::warn!("a form is not judged by its schema: {e}"),
+        };
+        let given = content.iter().filter(|(_, value)| value.as_str() != "null");
+        let given: Object = given.map(|(name, value)| (name.to_owned(), value.clone())).collect();
+        problems.extend(schema.check(Json::from(given).as_raw()).err().into_iter().flatten());
     }
 }
 

@@ -9,7 +9,7 @@ use crate::peer::{Call, Outlet};
 /// So many `subscriptions/listen` of a connection may be open.
 const MAX_LISTENS: usize = 64;
 
-/// So many resources are watched for a connection, over all its subscriptions.
+/// So many resources and tasks are watched for a connection, over all its subscriptions.
 const MAX_URIS: usize = 1024;
 
 /// So much waits for a client that does not read. What it watches always has room; further completed elicitations are
@@ -46,6 +46,8 @@ pub(super) struct Listener {
     told: Vec<Method>,
     /// Sorted.
     pub(super) watched: Vec<Arc<str>>,
+    /// The tasks whose status it wants to know.
+    pub(super) tasks: Vec<Arc<str>>,
     /// What it has not been told, each once.
     due: Vec<Notice>,
 }
@@ -80,6 +82,7 @@ impl Listener {
             is_ready: false,
             told,
             watched: Vec::new(),
+            tasks: Vec::new(),
             due: Vec::new(),
         }
     }
@@ -119,6 +122,7 @@ impl Listener {
             (Some(id), Owner::Legacy(client)) if notice.method == Method::ElicitationComplete => {
                 notice.method.is_in(&client.version) && client.forget_url(id)
             }
+            (Some(id), _) if notice.method == Method::TasksChanged => self.tasks.contains(id),
             (Some(uri), _) => notice.method == Method::ResourcesUpdated && self.find(uri).is_ok(),
             (None, _) => self.told.contains(&notice.method),
         }
@@ -182,7 +186,7 @@ impl Marks {
         if listener.is_listen() && listens >= MAX_LISTENS {
             return Err("server busy: 64 subscriptions are open");
         }
-        self.check_room(connection, listener.watched.len())?;
+        self.check_room(connection, listener.watched.len() + listener.tasks.len())?;
         self.last += 1;
         listener.key = self.last;
         self.listeners.push(listener);
@@ -191,8 +195,8 @@ impl Marks {
 
     fn check_room(&self, connection: u64, more: usize) -> Result<(), &'static str> {
         let of_connection = self.listeners.iter().filter(|l| l.connection == connection);
-        match of_connection.map(|l| l.watched.len()).sum::<usize>() + more > MAX_URIS {
-            true => Err("server busy: no more than 1024 resources are watched for a connection"),
+        match of_connection.map(|l| l.watched.len() + l.tasks.len()).sum::<usize>() + more > MAX_URIS {
+            true => Err("server busy: no more than 1024 resources and tasks are watched for a connection"),
             false => Ok(()),
         }
     }

@@ -12,13 +12,14 @@ mod marks;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use marks::{Listener, Marks, Notice, Owner, Turn};
 
 use super::{Server, ServerHandle};
 use crate::context::LegacyClient;
+use crate::json::Json;
 use crate::jsonrpc::{RequestId, write_json};
 use crate::method::Method;
 use crate::peer::{Call, NotSent, Outlet};
@@ -46,7 +47,12 @@ pub(super) struct Changes {
     state: Mutex<State>,
     /// Signalled when there is something to tell earlier than before, and when listeners have gone.
     wake: Condvar,
+    /// What a notice says of a task, an object; set by the feature that has them.
+    tasks: OnceLock<Box<Describe>>,
 }
+
+/// `None`: there is no such task any more.
+type Describe = dyn Fn(&str) -> Option<Json> + Send + Sync;
 
 #[derive(Default)]
 struct State {
@@ -58,6 +64,12 @@ struct State {
 }
 
 impl Changes {
+    /// Has notices of tasks say what `describe` returns.
+    pub(super) fn describe_tasks(&self, describe: impl Fn(&str) -> Option<Json> + Send + Sync + 'static) {
+        // The first one stays: a server is built once.
+        self.tasks.get_or_init(|| Box::new(describe));
+    }
+
     /// A connection that may listen from now on, under the number returned.
     pub(super) fn open(&self) -> u64 {
         self.lock().marks.open()
@@ -82,7 +94,7 @@ impl Changes {
 
     fn take_out(&self, connection: u64, listens: bool) -> Option<Turn> {
         let turn = self.lock().marks.close(connection, listens)?;
-        send(&turn); // as far as that goes: there is no other time
+        self.send(&turn); // as far as that goes: there is no other time
         Some(turn)
     }
 
@@ -129,11 +141,12 @@ impl Changes {
         self: &Arc<Self>,
         connection: u64,
         (outlet, call): (&Arc<dyn Outlet>, &Arc<Call>),
-        (told, uris): (Vec<Method>, &[String]),
+        (told, uris, tasks): (Vec<Method>, &[String], &[Arc<str>]),
         acknowledge: &Acknowledge<'_>,
     ) -> Result<(), &'static str> {
         let mut listener = Listener::new(connection, Owner::Listen(Arc::clone(call)), outlet, told);
         uris.iter().for_each(|uri| listener.watch(uri));
+        listener.tasks = tasks.to_vec();
         let uris = listener.watched.clone();
         let key = self.lock().marks.add(listener)?;
         // The call is then answered, and its listener forgotten like any other whose call has ended.
@@ -206,7 +219,7 @@ impl Changes {
         while let Some(turn) = state.marks.next_turn(key) {
             key = turn.key;
             drop(state);
-            let left = send(&turn);
+            let left = self.send(&turn);
             let Turn { notices, outlet, .. } = turn;
             drop(outlet); // perhaps the last to hold a connection
             state = self.lock();
@@ -217,6 +230,44 @@ impl Changes {
             }
         }
         state
+    }
+
+    /// Sends what is due while there is room; how many notices are left.
+    fn send(&self, turn: &Turn) -> usize {
+        let mut params = Vec::new();
+        for (at, notice) in turn.notices.iter().enumerate() {
+            params.clear();
+            let call = match &turn.owner {
+                Owner::Legacy(_) => None,
+                Owner::Listen(call) => {
+                    params.push(b'{');
+                    write_meta(&mut params, &call.id);
+                    Some(&**call)
+                }
+            };
+            if notice.method == Method::TasksChanged {
+                let describe = self.tasks.get().zip(notice.subject.as_deref());
+                let Some(task) = describe.and_then(|(describe, id)| describe(id)) else { continue };
+                params.extend_from_slice(b",");
+                params.extend_from_slice(&task.as_str().as_bytes()[1..]);
+                params.pop();
+            } else if let Some(subject) = &notice.subject {
+                params.push(if params.is_empty() { b'{' } else { b',' });
+                let is_question = notice.method == Method::ElicitationComplete;
+                write_json(&mut params, if is_question { "elicitationId" } else { "uri" });
+                params.push(b':');
+                write_json(&mut params, &**subject);
+            }
+            if !params.is_empty() {
+                params.push(b'}');
+            }
+            let params = text(&params);
+            let sent = turn.outlet.post(call, notice.method.name(), params);
+            if matches!(sent, Err(NotSent::Full(_))) {
+                return turn.notices.len() - at;
+            }
+        }
+        0
     }
 
     // Poisoned locks are entered: nothing of somebody else runs inside.
@@ -230,38 +281,6 @@ impl State {
         let at = Instant::now() + time;
         self.due = Some(self.due.map_or(at, |due| due.min(at)));
     }
-}
-
-/// Sends what is due while there is room; how many notices are left.
-fn send(turn: &Turn) -> usize {
-    let mut params = Vec::new();
-    for (at, notice) in turn.notices.iter().enumerate() {
-        params.clear();
-        let call = match &turn.owner {
-            Owner::Legacy(_) => None,
-            Owner::Listen(call) => {
-                params.push(b'{');
-                write_meta(&mut params, &call.id);
-                Some(&**call)
-            }
-        };
-        if let Some(subject) = &notice.subject {
-            params.push(if params.is_empty() { b'{' } else { b',' });
-            let is_question = notice.method == Method::ElicitationComplete;
-            write_json(&mut params, if is_question { "elicitationId" } else { "uri" });
-            params.push(b':');
-            write_json(&mut params, &**subject);
-        }
-        if !params.is_empty() {
-            params.push(b'}');
-        }
-        let params = text(&params);
-        let sent = turn.outlet.post(call, notice.method.name(), params);
-        if matches!(sent, Err(NotSent::Full(_))) {
-            return turn.notices.len() - at;
-        }
-    }
-    0
 }
 
 /// What was written as JSON, if there is any.

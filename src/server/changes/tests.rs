@@ -49,7 +49,7 @@ impl Outlet for Room {
 
     fn look_after(&self) {}
 
-    fn answer(&self, _call: &Arc<Call>, _result: &str) {}
+    fn answer(&self, _call: &Arc<Call>, _result: Result<&str, &crate::jsonrpc::ErrorObject>, _: bool) {}
 }
 
 fn listen(marks: &mut Marks, connection: u64, room: &Arc<Room>, uris: &[&str]) -> (u64, Arc<Call>) {
@@ -97,7 +97,7 @@ fn tell(marks: &mut Marks) {
     let mut key = 0;
     while let Some(turn) = marks.next_turn(key) {
         key = turn.key;
-        let left = send(&turn);
+        let left = Changes::default().send(&turn);
         marks.put_back(key, &turn.notices[turn.notices.len() - left..]);
     }
 }
@@ -386,7 +386,7 @@ fn what_is_watched_has_limits() {
     let listen = |uris: std::ops::Range<usize>| {
         modern(json!({"resourceSubscriptions": uris.map(uri).collect::<Vec<_>>()}))
     };
-    let full = "server busy: no more than 1024 resources are watched for a connection";
+    let full = "server busy: no more than 1024 resources and tasks are watched for a connection";
     client.request(1, "subscriptions/listen", listen(0..25));
     let error = client.expect_error(crate::RequestId::from(1));
     assert_eq!((error.code, error.message.as_str()), (-32603, full));

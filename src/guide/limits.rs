@@ -1,0 +1,96 @@
+//! Limits: how much of everything there may be, what happens beyond it, and where to change it.
+//!
+//! Nothing grows without a bound. What is full is an error at once, never a silent wait, except where the table says so. The
+//! values are defaults; a row without a name in the third column is fixed.
+//!
+//! # Sizes and numbers
+//!
+//! | what | default | set by | beyond it |
+//! |---|---|---|---|
+//! | a frame that is read | 16 MiB | `max_frame_bytes` of either builder | skipped; a server answers -32700, a client's call fails |
+//! | open requests of a connection, server | 1,024 | [`max_open_requests`](crate::server::ServerBuilder::max_open_requests) | error -32603, "server busy" |
+//! | threads that run tools, server | 64 a connection | [`max_threads`](crate::server::ServerBuilder::max_threads) | calls wait for a thread, up to the open requests; one that waits for its client for 250 ms makes room for another |
+//! | open calls, client | 4,096 | [`max_open_calls`](crate::client::ClientBuilder::max_open_calls) | [`Error::Busy`](crate::Error::Busy) |
+//! | questions to a client that are open, server | 4,096 | | the handler gets [`AskError::Failed`](crate::context::AskError) |
+//! | requests of the server that are open, client | 1,024 | | error -32603, "server busy" |
+//! | threads that answer them, client | 16 a connection | | requests wait for a thread, up to the open ones; a handler that waits for the server for 250 ms makes room for another |
+//! | rounds in which a call asks for input, client | 10 | [`max_input_rounds`](crate::client::ClientBuilder::max_input_rounds) | [`Error::Protocol`](crate::Error::Protocol); for URLs that a call requires, the server's error |
+//! | URLs a user was sent to, until the server says they are done with, client | 256 | | the oldest is forgotten |
+//! | bytes for a peer that does not read, server | 16 MiB | [`max_unsent_bytes`](crate::server::ServerBuilder::max_unsent_bytes) | answers wait, and reading stops; progress is dropped |
+//! | bytes for a peer that does not read, client | 64 MiB | [`max_unsent_bytes`](crate::client::ClientBuilder::max_unsent_bytes) | [`Error::Busy`](crate::Error::Busy) |
+//! | frames in each direction of a memory pair | 256 | | writing waits |
+//! | progress reports that wait for one caller | 64 | | dropped, with a debug line |
+//! | notifications that wait for callbacks | 256 | | dropped, with a warning; changes are never lost |
+//! | streams of changes that are open, client | 64 | | [`Error::Busy`](crate::Error::Busy) |
+//! | resources that one of them names | 10,000 | | [`Error::InvalidUse`](crate::Error::InvalidUse) |
+//! | changes that wait for a taker or a callback | each of what was asked for, once | | what changes again before is one change |
+//! | tries to open a stream again that broke off, in a row | 5 | | it ends with the last error; callbacks wait for a reconnect, with a warning |
+//! | items on a page of a list, server | 250 | [`page_size`](crate::server::ServerBuilder::page_size) | a further page |
+//! | pages and items of a whole list, client | 1,000 and 100,000 | | [`Error::Protocol`](crate::Error::Protocol) |
+//! | pages of an iterator of pages, client | 100,000 | | [`Error::Protocol`](crate::Error::Protocol) |
+//! | results that a client keeps to use again | 256, and 16 MiB; none over 1 MiB | [`no_cache`](crate::client::ClientBuilder::no_cache) | the oldest is forgotten; a larger one is not kept |
+//! | a trace context, each part of it | 8 KiB | | [`Error::InvalidUse`](crate::Error::InvalidUse) |
+//! | the name of a tool or prompt | 128 characters | | refused when it is registered |
+//! | the address of a resource | 8 KiB | | refused when it is registered; error -32602 when it is asked for |
+//! | notifications that wait for callbacks, server | 256 | | dropped, with a warning; "the root folders changed" is never lost |
+//! | open `subscriptions/listen` of a connection, server | 64 | | error -32603, "server busy" |
+//! | resources and tasks watched for a connection, over all its subscriptions, server | 1,024 | | error -32603, "server busy" |
+//! | the URI of a resource that is watched, server | 8 KiB | | error -32602 |
+//! | elicitations by URL that a server remembers for a connection | 1,024 | | of the oldest it cannot say that they are complete |
+//! | questions of a connection that are open, server | 256 | | [`AskError::Failed`](crate::context::AskError::Failed) |
+//! | states of calls that wait for input, server | 1,024, and 16 MiB; none over 1 MiB | [`state_store`](crate::server::ServerBuilder::state_store) | the oldest is forgotten; a larger one fails its call |
+//! | tasks of a server, those that have ended included | 1,024 | [`TaskOptions::with_max_tasks`](crate::server::TaskOptions::with_max_tasks) | the oldest that have ended make room, else error -32603 |
+//! | tasks that run at once | 64 | [`TaskOptions::with_max_running`](crate::server::TaskOptions::with_max_running) | further ones wait |
+//! | the result of a task | 16 MiB | [`TaskOptions::with_max_result_bytes`](crate::server::TaskOptions::with_max_result_bytes) | the task fails with -32603 |
+//! | results of all tasks, and arguments of those that wait | 256 MiB | [`TaskOptions::with_max_bytes`](crate::server::TaskOptions::with_max_bytes) | as for too many tasks |
+//! | stderr of a child, kept for errors | the last 16 KiB | [`Stderr`](crate::transport::Stderr) | the older part is forgotten |
+//! | a line of stderr given to a callback | 16 KiB | | comes in pieces |
+//! | lines of stderr that wait for a callback | 1,024 | | dropped, with a warning |
+//! | proposals in one completion | 100 | | cut off; the answer says that there are more |
+//! | the data of a log message, as JSON text | 64 KiB | | cut off, with a note; it becomes a text |
+//! | messages of a batch | 4,096 | | error -32600 for all of it |
+//! | a URI template, and a URI to be matched with one | 8 KiB and 64 variables | | an error; no match |
+//! | arguments of a recursive type, nested in each other | 128 levels | | bad arguments |
+//! | the text of a schema (feature `validation`) | 1 MiB | | the schema is refused |
+//! | different patterns, and references, of a schema | 200 and 1,000 | | the schema is refused |
+//! | a compiled pattern of a schema | 1 MiB | | the schema is refused |
+//! | what a compiled schema notes for its messages | 32 MiB | | the schema is refused |
+//! | looks at a value that is compared with a schema | 1,000,000 and 16 a byte | | it does not fit |
+//! | the stack that comparing takes | 1 MiB | | it does not fit |
+//! | problems of one value that are told | 20 | | the first ones |
+//! | tools of a server whose results a client compares | 1,024 | | those of others are not compared, with a warning |
+//!
+//! # Times
+//!
+//! | time | default | set by |
+//! |---|---|---|
+//! | settling the protocol, all of it | 30 s | [`Timeouts::with_connect`](crate::client::Timeouts::with_connect) |
+//! | the answer to `server/discover` | 5 s | [`Timeouts::with_probe`](crate::client::Timeouts::with_probe) |
+//! | a call, from the moment it is made, writing included | 60 s | [`Timeouts::with_call`](crate::client::Timeouts::with_call), or for one call [`CallOptions`](crate::client::CallOptions) |
+//! | a call whose timeout starts anew with progress, in all | 1 h | [`Timeouts::with_call_total`](crate::client::Timeouts::with_call_total) |
+//! | the answer to a question of a server, from a person for example | 600 s | [`input_time`](crate::server::ServerBuilder::input_time) |
+//! | telling a log level to a server that was started again | 5 s | |
+//! | before a stream of changes that broke off is opened again | 1 s; a random part less | [`Timeouts::with_reopen`](crate::client::Timeouts::with_reopen) |
+//! | the same before further tries, which doubles | 30 s at most | |
+//! | a task, from its beginning, after which it is cancelled and forgotten | 1 h | [`TaskOptions::with_ttl`](crate::server::TaskOptions::with_ttl) |
+//! | the same at most, where a client may choose | 24 h | [`TaskOptions::with_max_ttl`](crate::server::TaskOptions::with_max_ttl) |
+//! | the same at least | 1 s | |
+//! | between two looks at a task, as a server suggests | 1 s | [`TaskOptions::with_poll_interval`](crate::server::TaskOptions::with_poll_interval) |
+//! | between two looks at a task, as a client accepts: at least, and at most | 50 ms; 60 s | |
+//! | closing: frames are written; the server exits by itself; it exits after SIGTERM; own threads end | 1 s; 2 s; 2 s; 500 ms | [`Patience`](crate::transport::Patience) |
+//! | a server's accepted requests, after the end of its input | 5 s | [`grace`](crate::server::ServerBuilder::grace) |
+//!
+//!
+//! A timeout is set for the whole client, or for one call:
+//!
+//! ```
+//! use std::time::Duration;
+//! use tinymcp::client::{CallOptions, Timeouts};
+//! use tinymcp::{Client, Server};
+//!
+//! let timeouts = Timeouts::default().with_call(Duration::from_secs(20));
+//! let client = Client::builder().timeouts(timeouts).max_open_calls(64);
+//! let patient = CallOptions::default().with_timeout(Duration::from_secs(300)).with_total(None);
+//! let server = Server::builder("s", "1").max_threads(8).page_size(50).max_frame_bytes(1024 * 1024);
+//! # let _ = (client, patient, server);
+//! ```

@@ -1,0 +1,52 @@
+//! Guide: a page a theme, each with code that runs.
+//!
+//! New here? Read [tools], then [testing] and [starting servers](starting). Everything else can wait
+//! until it is needed. The [features] of the protocol are in one table, each with the page that shows it.
+//!
+//! | to write servers | |
+//! |---|---|
+//! | [tools] | functions that a model can call: arguments, results, rules |
+//! | [resources] | what can be read by its address; templates, lists, pages |
+//! | [prompts] | messages for users to begin with; completion of what they type |
+//! | [asking] | the user's answer, the language model's or a folder in the middle of a call, and **what may run twice** |
+//! | [questions] | the kinds of questions, an example each |
+//! | [changes] | telling clients, and hearing from servers, that something has changed |
+//! | [tasks] | calls that take too long to wait for |
+//! | [logging] | log messages for the client's user; the bridge from the `log` crate |
+//! | [validation] | how much of a schema is compared, by whom |
+//!
+//! | to use them | |
+//! |---|---|
+//! | [starting] | child processes, sockets, their environment and their end |
+//! | [calls] | progress, cancellation, timeouts, traces, ping |
+//! | [caching] | results that are used again |
+//! | [errors] | what goes wrong, who sees it, what to do |
+//!
+//! | to know | |
+//! |---|---|
+//! | [eras] | the revisions of the protocol, what is in which, and how both sides agree |
+//! | [features] | every feature, and the page that shows it |
+//! | [threads] | which threads there are, and whose code runs on them |
+//! | [limits] | how much of everything there may be, and every time-out |
+//! | [testing] | client and server in one process; a peer that follows a script |
+//! | [platforms] | Linux, macOS, Windows |
+
+pub mod asking;
+pub mod caching;
+pub mod calls;
+pub mod changes;
+pub mod eras;
+pub mod errors;
+pub mod features;
+pub mod limits;
+pub mod logging;
+pub mod platforms;
+pub mod prompts;
+pub mod questions;
+pub mod resources;
+pub mod starting;
+pub mod tasks;
+pub mod testing;
+pub mod threads;
+pub mod tools;
+pub mod validation;

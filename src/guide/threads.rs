@@ -1,0 +1,61 @@
+//! Threads: which there are, who owns them, how many, and when they end.
+//!
+//! There is no runtime and no global thread; every thread belongs to a connection, or to a server. The thread that makes a call
+//! waits for it, and progress callbacks run on it. So a program that needs several answers at once either calls from several
+//! threads, which share a [`ClientHandle`](crate::ClientHandle), or starts calls and waits for them later:
+//!
+//! ```
+//! use serde_json::json;
+//! use tinymcp::client::CallOptions;
+//! use tinymcp::{Server, ToolRegistry, testing, tool};
+//!
+//! let tools = ToolRegistry::new().with(tool! { fn square(n: u64) -> u64 { n * n } })?;
+//! let client = testing::pair(&Server::builder("numbers", "1").tools(tools).build()?)?;
+//!
+//! // Ten calls, one thread.
+//! let open: Vec<_> = (0..10)
+//!     .map(|n| client.start_call("square", json!({"n": n}), &CallOptions::default()))
+//!     .collect::<Result<_, _>>()?;
+//! let squares: Vec<_> =
+//!     open.into_iter().map(|call| Ok(call.wait()?.text_content())).collect::<tinymcp::Result<_>>()?;
+//! assert_eq!(squares.join(" "), "0 1 4 9 16 25 36 49 64 81");
+//!
+//! // Two threads, one connection.
+//! let handle = client.handle();
+//! let other = std::thread::spawn(move || handle.call_tool("square", json!({"n": 11})));
+//! assert_eq!(client.call_tool("square", json!({"n": 12}))?.text_content(), "144");
+//! assert_eq!(other.join().expect("no panic")?.text_content(), "121");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Whose code runs where
+//!
+//! | code | thread |
+//! |---|---|
+//! | a tool, a prompt, a resource, a completer | a worker of the connection, several at the same time; a short tool perhaps the reader, see below |
+//! | a progress callback of a call | the thread that waits for the call |
+//! | a client's handlers for what a Modern server asks | the thread that waits for the call, one after another |
+//! | a client's handlers for what a Legacy server asks | a worker of the client, up to 16 at a time |
+//! | callbacks for notifications | one thread of the client or of the server, in order |
+//!
+//! A callback may use the client or server it belongs to. No lock of this crate is held while it runs.
+//!
+//! # The threads
+//!
+//! | name | owner | how many | what it does | end |
+//! |---|---|---|---|---|
+//! | `mcp-reader` | every connection | 1 | reads; on a server it also answers what needs nobody's code, and, while traffic is dense, runs tools known to take less than 20 µs | with the input; one that is stuck in a read is left to itself and reported |
+//! | `mcp-standby` | a server's connection | 0 or 1 | takes over reading when a call that the reader runs turns out long, after 0.5 to 1 ms | with the connection |
+//! | `mcp-worker` | every connection | on demand, up to 64 on a server and 16 on a client | runs tools and prompts, and what reads or lists resources; on a client, handlers for what a Legacy server asks | after 10 s without work; at the close, when its handler returns; one that does not is left to itself and reported |
+//! | `mcp-writer` | every connection | 0 or 1, from the first frame that cannot be written at once | writes what nobody else may wait for | with the connection |
+//! | `mcp-stderr` | a client's child process | 1, if stderr is captured | reads the child's stderr | with the pipe; never waited for |
+//! | `mcp-lines` | a client's child process | 1, if there is a callback for lines of stderr | runs the callback, in order | after the last line; never waited for |
+//! | `mcp-changes` | a server | 0 or 1, from the first change that somebody wants to hear of | tells the clients of all its connections what has changed, 10 ms after the first of a burst of changes; a client that does not read is tried again after 100 ms and delays no other | after 10 s without work, or with the last connection that listens |
+//! | `mcp-heard` | a server | 0 or 1, from the first notification of a client that has a callback | runs the callbacks, in order | with the server, after what waits then |
+//! | `mcp-notices` | a client | 0 or 1, from the first notification that has a callback | runs the callbacks, in order | with the client, after what waits then |
+//! | `mcp-listen` | a client | 0 or 1, while there is something of it to do | subscribes to resources of Legacy servers, opens broken-off streams of changes again, looks at the clock for them | when nothing of that is left; with the client; never waited for |
+//! | `mcp-task` | a server with tasks | on demand, up to 64 | runs the tools of calls that became tasks | after 10 s without work; at the server's end its tasks are cancelled and get the grace; one that runs on is left to itself and reported |
+//! | `mcp-schema` | whoever compiles a schema (feature `validation`) | 1 | compiles it, on a stack that is large enough | when it is done, which is waited for |
+//!
+//! They are named, so that `top -H` and debuggers show who works. [`Server::start`](crate::Server::start) blocks the thread that calls it. A server with many connections calls
+//! [`Server::serve`](crate::Server::serve) on a thread for each.
