@@ -153,7 +153,7 @@ impl Default for ClientBuilder {
             versions: ProtocolVersion::ALL.to_vec(),
             timeouts: Timeouts::default(),
             limits: Limits {
-                in_flight: 256,
+                in_flight: 1024,
                 threads: 16,
                 pending: 4096,
                 unsent_bytes: 64 * 1024 * 1024,
