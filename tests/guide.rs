@@ -63,7 +63,6 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         "context/mod.rs",
         &["MAX_ASKED_URLS: usize = "],
     ),
-    ("questions of a connection that are open, server", "server/builder.rs", &["pending: "]),
     (
         "states of calls that wait for input, server",
         "context/state.rs",

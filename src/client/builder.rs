@@ -278,17 +278,15 @@ impl ClientBuilder {
         self
     }
 
-    /// Calls `callback` after the server said that its resources or their templates changed: the lists, not what a resource
-    /// holds. Otherwise as [`on_tools_changed`](Self::on_tools_changed).
+    /// As [`on_tools_changed`](Self::on_tools_changed), for the lists of resources and of resource templates.
     #[must_use]
     pub fn on_resources_changed(mut self, callback: impl Fn(&ClientHandle) + Send + Sync + 'static) -> Self {
         self.notices.on_resources_changed = Some(Arc::new(callback));
         self
     }
 
-    /// Calls `callback` after the server said that what one of these resources holds has changed; otherwise as
-    /// [`on_tools_changed`](Self::on_tools_changed). The callback is given the URI that changed, as it is written here. Resources that
-    /// are not known yet are better [listened to](ClientHandle::listen) later.
+    /// As [`on_tools_changed`](Self::on_tools_changed), for what these resources hold. `callback` is given the URI that changed, as it is
+    /// written here. Resources that are not known yet are better [listened to](ClientHandle::listen) later.
     #[must_use]
     pub fn on_resource_updated<S: AsRef<str>>(
         mut self,

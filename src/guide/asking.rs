@@ -8,7 +8,7 @@
 //! | the folders to work on (*roots*) | [`Context::roots`] | [`roots`], [`on_roots`] | 2024-11-05 |
 //! | several of these at once | [`Context::ask`] | each of them | |
 //!
-//! Tools, prompts and resources ask alike. Both sides are written once, for both eras:
+//! Tools, prompts and resources ask alike; a completer, or what lists resources, cannot ask a Modern client. Both sides are written once, for both eras:
 //!
 //! ```
 //! use serde_json::{Value, json};
