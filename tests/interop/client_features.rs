@@ -156,7 +156,7 @@ fn everything_asks(peers: &Peers) {
         "name": "Ada",
         "firstLine": "It was a dark and stormy night.",
         "integer": 42,
-        "number": 3.14,
+        "number": 314.0 / 100.0,
         "untitledSingleSelectEnum": "Monica",
         "untitledMultipleSelectEnum": ["Guitar"],
         "titledSingleSelectEnum": "hero-1",
