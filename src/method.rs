@@ -255,7 +255,7 @@ impl Method {
     #[must_use]
     pub fn is_in(self, version: &ProtocolVersion) -> bool {
         let (first, last) = self.revisions();
-        first <= version && version <= last
+        version.rank().is_some() && (first.rank()..=last.rank()).contains(&version.rank())
     }
 
     /// The capability that the side must have which serves the request or sends the notification; after a dot, the

@@ -80,6 +80,8 @@ pub(crate) fn check_name(what: &'static str, name: &str) -> Result<(), RegistryE
 
 /// Things found by key, in the order of their keys.
 ///
+/// spec: 2026-07-28 server/tools#capabilities (a deterministic order)
+///
 /// Owner: a registry. Bound: what the program registers.
 pub(crate) struct Keyed<T: ?Sized>(RwLock<BTreeMap<String, Arc<T>>>);
 

@@ -93,7 +93,13 @@ impl Answers {
                 lacks(ability) || matches!(**params, ElicitParams::Unknown(_)),
                 !lacks(Ability::Form) || !lacks(Ability::Url),
             ),
-            InputRequest::CreateMessage(_) => (lacks(ability), !lacks(Ability::Sampling)),
+            InputRequest::CreateMessage(params) => {
+                if let (false, Err(problem)) = (lacks(ability), params.check_turns()) {
+                    // spec: 2025-11-25 client/sampling#error-handling
+                    return Err(ErrorObject::invalid_params(problem));
+                }
+                (lacks(ability), !lacks(Ability::Sampling))
+            }
             _ => (lacks(ability), false),
         };
         let what = match request {

@@ -186,10 +186,26 @@ impl Handlers {
 ///
 /// spec: 2026-07-28 client/roots#root (a root MUST be a `file://` URI)
 pub(super) fn must_be_files(roots: &[Root]) -> Result<(), String> {
-    match roots.iter().find(|root| !root.is_file()) {
-        Some(root) => Err(format!("root {} does not begin with file://", root.uri)),
-        None => Ok(()),
+    for root in roots {
+        let problem = match (root.is_file(), leads_up(&root.uri)) {
+            (true, false) => continue,
+            (true, true) => "has .. in its path",
+            (false, _) => "does not begin with file://",
+        };
+        return Err(format!("root {} {problem}", root.uri));
     }
+    Ok(())
+}
+
+/// Whether a path goes up, so that it leads elsewhere than it looks.
+///
+/// spec: 2026-07-28 client/roots#security-considerations (clients MUST validate roots to prevent path traversal)
+fn leads_up(uri: &str) -> bool {
+    let mut path = uri.to_ascii_lowercase();
+    for (escaped, plain) in [("%2e", "."), ("%2f", "/"), ("%5c", "\\")] {
+        path = path.replace(escaped, plain);
+    }
+    path.split(['/', '\\']).any(|part| part == "..")
 }
 
 impl ClientHandler for Handlers {
@@ -238,6 +254,28 @@ impl ClientHandler for Handlers {
             (Some(Roots::Asked(answer)), _) => answer(request),
             (None, Some(other)) => other.roots(request),
             (None, None) => Err(without(request)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roots_are_files_and_lead_where_they_look() {
+        for (uri, problem) in [
+            ("file:///a/b", None),
+            ("file:///a/..b/c..", None),
+            ("file:///C:/a%20b", None),
+            ("https://a", Some("does not begin with file://")),
+            ("file:///a/../b", Some("has .. in its path")),
+            ("file:///a/%2E%2e/b", Some("has .. in its path")),
+            ("file:///a%2F..%5Cb", Some("has .. in its path")),
+            ("file:///a/..", Some("has .. in its path")),
+        ] {
+            let want = problem.map_or(Ok(()), |problem| Err(format!("root {uri} {problem}")));
+            assert_eq!(must_be_files(&[Root::new(uri)]), want);
         }
     }
 }

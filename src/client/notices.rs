@@ -1,21 +1,17 @@
 //! The callbacks for notifications, and the thread that runs them.
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError};
 use serde_json::value::RawValue;
 
 use super::ClientHandle;
 use super::changes::{Change, Filter};
 use super::session::Session;
 use crate::json::Json;
-use crate::sync::{Mutex, lock};
-
-/// So many notifications may wait for a callback that is slow.
-const QUEUE: usize = 256;
+use crate::sync::{CallbackQueue, QUEUE, caught};
 
 /// A change is told this long after its notice: changes come in bursts, and a callback that lists the tools anew would
 /// otherwise do so in the middle of one.
@@ -79,12 +75,10 @@ impl Notices {
     }
 }
 
-/// Queues notifications for the thread `mcp-notices`, which the first one starts. Changes are not in the queue: the
-/// thread takes them from the hub. Bound: [`QUEUE`]. End: the dispatcher's close, after the callback that runs then.
+/// Brings notifications to the thread `mcp-notices`. Changes are not in its queue: the thread takes them from the hub.
 pub(super) struct Dispatcher {
     shared: Arc<Shared>,
-    /// Held for a `try_send`, which never waits.
-    queue: Mutex<Queue>,
+    queue: CallbackQueue<Notice>,
 }
 
 struct Shared {
@@ -92,24 +86,11 @@ struct Shared {
     session: Weak<Session>,
 }
 
-enum Queue {
-    NotStarted,
-    Open(Sender<Notice>),
-    Closed,
-}
-
 enum Notice {
     /// There are changes to be told.
     Changes,
     ElicitationComplete(String),
     Other(String, Option<Json>),
-}
-
-/// Runs a callback; a panic in it goes to the log.
-fn caught(callback: impl FnOnce()) {
-    if catch_unwind(AssertUnwindSafe(callback)).is_err() {
-        log::error!("a notification callback panicked");
-    }
 }
 
 impl fmt::Debug for Dispatcher {
@@ -120,7 +101,9 @@ impl fmt::Debug for Dispatcher {
 
 impl Dispatcher {
     pub(super) fn new(notices: Notices, session: Weak<Session>) -> Self {
-        Self { shared: Arc::new(Shared { notices, session }), queue: Mutex::new(Queue::NotStarted) }
+        let shared = Arc::new(Shared { notices, session });
+        let at_work = Arc::clone(&shared);
+        Self { shared, queue: CallbackQueue::new("mcp-notices", move |queue| at_work.deliver(queue)) }
     }
 
     /// A notification that nobody else takes. Never blocks.
@@ -149,31 +132,16 @@ impl Dispatcher {
     }
 
     fn queue(&self, notice: Notice) {
-        let mut queue = lock(&self.queue);
-        if matches!(*queue, Queue::NotStarted) {
-            let (sender, receiver) = bounded(QUEUE);
-            let shared = Arc::clone(&self.shared);
-            let spawned = std::thread::Builder::new()
-                .name("mcp-notices".into())
-                .spawn(move || shared.deliver(&receiver));
-            match spawned {
-                Ok(_) => *queue = Queue::Open(sender),
-                Err(e) => log::warn!("no thread for notifications: {e}"),
-            }
-        }
-        let Queue::Open(sender) = &*queue else { return };
-        let dropped = match sender.try_send(notice) {
-            Err(TrySendError::Full(Notice::Other(method, _))) => method,
-            Err(TrySendError::Full(Notice::ElicitationComplete(id))) => {
-                format!("the end of elicitation {id}")
-            }
-            _ => return,
+        let dropped = match self.queue.push(notice) {
+            Some(Notice::Other(method, _)) => method,
+            Some(Notice::ElicitationComplete(id)) => format!("the end of elicitation {id}"),
+            Some(Notice::Changes) | None => return,
         };
         log::warn!("dropped {dropped}: {QUEUE} notifications wait for a callback that is slow");
     }
 
     pub(super) fn close(&self) {
-        *lock(&self.queue) = Queue::Closed;
+        self.queue.close();
     }
 }
 

@@ -113,17 +113,27 @@ impl Context {
         Ok(value)
     }
 
-    /// Whether the client can be asked for this.
+    /// Whether the client can be asked for this. A Modern one only while a tool is called, a prompt filled in or a resource read.
     #[must_use]
     pub fn supports(&self, ability: Ability) -> bool {
         match self.0.caller {
             Caller::Local => false,
+            Caller::Modern if !self.has_rounds() => false,
             _ => ability.is_in(&self.client_capabilities(), self.protocol_version()),
         }
     }
 
+    /// Whether the answers of a Modern client have a way back: as another round, or to a task.
+    fn has_rounds(&self) -> bool {
+        self.0.asker.is_some() || self.0.rounds.may_ask()
+    }
+
     fn ask_client(&self, questions: Vec<(String, InputRequest)>) -> Result<Vec<Json>, AskError> {
         let Some((outlet, call)) = &self.0.served else { return Err(AskError::NoClient) };
+        // spec: 2026-07-28 basic/patterns/mrtr#supported-requests (MUST NOT on any other)
+        if matches!(self.0.caller, Caller::Modern) && !self.has_rounds() {
+            return Err(AskError::Failed(ONLY_IN_ROUNDS.to_owned()));
+        }
         let (capabilities, version) = (self.client_capabilities(), self.protocol_version());
         // spec: 2026-07-28 basic/patterns/mrtr#server-requirements-basic-workflow (nothing that was not declared)
         let lacking = questions.iter().filter_map(|(_, request)| needed(request));
@@ -134,6 +144,10 @@ impl Context {
         let mut asked = Vec::with_capacity(questions.len());
         for (key, request) in questions {
             let mut request = limited(request, has_context);
+            if let InputRequest::CreateMessage(params) = &request {
+                let cannot = |problem| AskError::Failed(format!("{key} cannot be asked: {problem}"));
+                params.check_turns().map_err(cannot)?;
+            }
             if let InputRequest::Elicit(params) = &mut request {
                 if let Some(problem) = inexpressible(params, version) {
                     return Err(AskError::Failed(format!("{key} cannot be asked: {problem}")));
@@ -191,9 +205,13 @@ impl Context {
 
     /// Ends the round when the handler has returned, if it asked something that has no answer.
     pub(crate) fn pause(&self, binding: impl FnOnce() -> Vec<u8>) -> Option<Result<Pause, StateError>> {
-        self.0.rounds.pause(binding)
+        self.0.rounds.pause(binding, self.0.patience.unwrap_or_default())
     }
 }
+
+/// spec: 2026-07-28 basic/patterns/mrtr#supported-requests
+const ONLY_IN_ROUNDS: &str =
+    "a client of revision 2026-07-28 can be asked only by tools/call, prompts/get and resources/read";
 
 fn written<T: Serialize>(value: &T) -> Json {
     Json::new(value).expect("wire types serialize")

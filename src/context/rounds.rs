@@ -12,17 +12,16 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::state::{MemoryStates, StateError, States};
-use crate::json::{Json, Members, Object};
+use crate::json::{InOrder, Json, Members, Object};
 use crate::sync::{Mutex, lock};
 
 /// The rounds of one call. Owner: its context. Bound: what its handler asks; what is kept of it is bounded by the store.
 #[derive(Default)]
 pub(crate) struct Rounds {
-    /// From the round before.
-    resumed: Mutex<Option<Resumed>>,
-    round: Mutex<Round>,
-    /// Where the next round finds what is known; `None` where there is none.
-    keeping: Option<Keeping>,
+    /// Made when it is needed. Held for a look, and while what was kept is taken apart.
+    round: Mutex<Option<Box<Round>>>,
+    /// Where the next round finds what is known; `None` where there is no next one.
+    states: Option<States>,
 }
 
 /// What a request says that goes on with a call.
@@ -33,14 +32,10 @@ pub(crate) struct Resumed {
     pub(crate) responses: Option<Json>,
 }
 
-#[derive(Clone)]
-struct Keeping {
-    states: States,
-    time: Duration,
-}
-
 #[derive(Default)]
 struct Round {
+    /// From the round before, until it is needed.
+    resumed: Option<Resumed>,
     answers: Object,
     steps: Object,
     /// The keys of this round.
@@ -51,8 +46,8 @@ struct Round {
     pause: Option<Keep>,
 }
 
-/// Keeps what is known under a binding.
-type Keep = fn(&Rounds, &[u8]) -> Result<Pause, StateError>;
+/// Keeps what is known in a store, under a binding and for a time.
+type Keep = fn(Round, &States, &[u8], Duration) -> Result<Pause, StateError>;
 
 /// What to tell the client when a call ends with questions.
 pub(crate) struct Pause {
@@ -63,86 +58,103 @@ pub(crate) struct Pause {
 }
 
 impl Rounds {
-    /// The rounds of a call whose state is kept in `states` for `time`.
-    pub(crate) fn new(resumed: Option<Resumed>, states: &States, time: Duration) -> Self {
-        let keeping = Some(Keeping { states: States::clone(states), time });
-        Self { resumed: Mutex::new(resumed), round: Mutex::default(), keeping }
+    /// The rounds of a call whose state is kept in `states`.
+    pub(crate) fn new(resumed: Option<Resumed>, states: &States) -> Self {
+        let round = resumed.map(|resumed| Box::new(Round { resumed: Some(resumed), ..Round::default() }));
+        Self { round: Mutex::new(round), states: Some(States::clone(states)) }
+    }
+
+    /// Whether the call may end with questions.
+    pub(super) fn may_ask(&self) -> bool {
+        self.states.is_some()
     }
 
     /// The answers to `questions`, in their order, if all are there. If not, the missing ones are open from now on.
     pub(super) fn ask(&self, questions: Vec<(String, Json)>) -> Option<Vec<Json>> {
-        self.resume();
-        let mut round = lock(&self.round);
-        let keyed: Vec<_> =
-            questions.into_iter().map(|(key, request)| (round.keys.unique(&key), request)).collect();
-        let answers: Option<Vec<_>> = keyed.iter().map(|(key, _)| round.answers.json(key).cloned()).collect();
-        if answers.is_none() {
-            round.pause = Some(Self::keep);
-            for (key, request) in keyed {
-                if round.answers.json(&key).is_none() {
-                    round.open.push((key, request));
+        self.with(|round| {
+            let keyed: Vec<_> =
+                questions.into_iter().map(|(key, request)| (round.keys.unique(&key), request)).collect();
+            let answers: Option<Vec<_>> =
+                keyed.iter().map(|(key, _)| round.answers.json(key).cloned()).collect();
+            if answers.is_none() {
+                round.pause = Some(Round::keep);
+                for (key, request) in keyed {
+                    if round.answers.json(&key).is_none() {
+                        round.open.push((key, request));
+                    }
                 }
             }
-        }
-        answers
+            answers
+        })
     }
 
     /// The key for this use of `key`, and the value of that step, if an earlier round took it.
     pub(super) fn step(&self, key: &str) -> (String, Option<Json>) {
-        self.resume();
-        let mut round = lock(&self.round);
-        let key = round.keys.unique(key);
-        let value = round.steps.json(&key).cloned();
-        (key, value)
+        self.with(|round| {
+            let key = round.keys.unique(key);
+            let value = round.steps.json(&key).cloned();
+            (key, value)
+        })
     }
 
     /// Keeps the value of a step.
     pub(super) fn keep_step(&self, key: String, value: &Json) {
-        lock(&self.round).steps.insert(key, value);
+        self.with(|round| round.steps.insert(key, value));
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Round) -> T) -> T {
+        let mut round = lock(&self.round);
+        let round = round.get_or_insert_default();
+        round.resume();
+        work(round)
     }
 
     /// Ends the round, if the handler asked something that has no answer. `binding` is what the next round must have in common
-    /// with this one.
-    pub(crate) fn pause(&self, binding: impl FnOnce() -> Vec<u8>) -> Option<Result<Pause, StateError>> {
-        let pause = lock(&self.round).pause.take()?;
-        Some(pause(self, &binding()))
+    /// with this one; it is waited for as long as `time`.
+    pub(crate) fn pause(
+        &self,
+        binding: impl FnOnce() -> Vec<u8>,
+        time: Duration,
+    ) -> Option<Result<Pause, StateError>> {
+        let round = lock(&self.round).take()?;
+        let keep = round.pause?;
+        let states = self.states.as_ref().ok_or(StateError::Unknown);
+        Some(states.and_then(|states| keep(*round, states, &binding(), time)))
     }
+}
 
+impl Round {
     /// Takes apart what an earlier round left. Only answers to what was asked count; what is missing is asked again.
     ///
     /// spec: 2026-07-28 basic/patterns/mrtr#error-handling
-    fn resume(&self) {
-        let Some(resumed) = lock(&self.resumed).take() else { return };
+    fn resume(&mut self) {
+        let Some(resumed) = self.resumed.take() else { return };
         let Ok(state) = serde_json::from_slice::<Json>(&resumed.state) else {
             log::error!("the state store returned something else than it was given");
             return;
         };
         let mut state = Members::of(state.as_raw()).unwrap_or_default();
-        let mut answers: Object = state.lenient("answers").unwrap_or_default();
+        self.answers = state.lenient("answers").unwrap_or_default();
+        self.steps = state.lenient("steps").unwrap_or_default();
         let responses = resumed.responses.as_ref().and_then(|responses| Members::of(responses.as_raw()).ok());
         let mut responses = responses.unwrap_or_default();
         for key in state.lenient::<Vec<String>>("asked").unwrap_or_default() {
             if let Some(answer) = responses.take(&key) {
-                answers.insert(key, answer);
+                self.answers.insert(key, answer);
             }
         }
-        let mut round = lock(&self.round);
-        round.answers = answers;
-        round.steps = state.lenient("steps").unwrap_or_default();
     }
 
     /// Keeps what is known.
-    fn keep(&self, binding: &[u8]) -> Result<Pause, StateError> {
-        let round = std::mem::take(&mut *lock(&self.round));
-        let keeping = self.keeping.as_ref().ok_or(StateError::Unknown)?;
-        let asked: Vec<_> = round.open.iter().map(|(key, _)| key.as_str()).collect();
+    fn keep(self, states: &States, binding: &[u8], time: Duration) -> Result<Pause, StateError> {
+        let asked: Vec<_> = self.open.iter().map(|(key, _)| key.as_str()).collect();
         let mut kept = Object::new();
         kept.insert("asked", &asked);
-        kept.insert("answers", &round.answers);
-        kept.insert("steps", &round.steps);
-        let states = keeping.states.get_or_init(|| std::sync::Arc::new(MemoryStates::new()));
-        let request_state = states.keep(binding, Json::from(kept).as_str().into(), keeping.time)?;
-        let questions = Json::new(&InOrder(round.open)).map_err(|e| StateError::Failed(e.to_string()))?;
+        kept.insert("answers", &self.answers);
+        kept.insert("steps", &self.steps);
+        let states = states.get_or_init(|| std::sync::Arc::new(MemoryStates::new()));
+        let request_state = states.keep(binding, Json::from(kept).as_str().into(), time)?;
+        let questions = Json::new(&InOrder(&self.open)).map_err(|e| StateError::Failed(e.to_string()))?;
         Ok(Pause { questions, request_state })
     }
 }
@@ -169,14 +181,5 @@ impl Keys {
                 return numbered;
             }
         }
-    }
-}
-
-/// Members in their own order.
-struct InOrder(Vec<(String, Json)>);
-
-impl serde::Serialize for InOrder {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
 }

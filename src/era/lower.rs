@@ -6,7 +6,7 @@
 
 use serde_json::value::RawValue;
 
-use crate::json::{FromJson, Json, JsonError, Members, Object};
+use crate::json::{FromJson, Json, JsonError, Members, Object, canonical};
 use crate::protocol::{
     Annotations, AudioContent, BlobResourceContents, CallToolParams, CallToolResult, ClientCapabilities,
     CompleteParams, CompleteResult, CompletionReference, Content, DiscoverResult, ElicitationCapability,
@@ -238,7 +238,8 @@ pub(super) fn structured_objects(
     if fits {
         return;
     }
-    let says_so = |text: &str| text == json.as_str() || Json::parse(text).is_ok_and(|said| said == *json);
+    let is_same = |said: &Json| canonical(said.as_raw()) == canonical(json.as_raw());
+    let says_so = |text: &str| text == json.as_str() || Json::parse(text).is_ok_and(|said| is_same(&said));
     if !content.iter().filter_map(Content::as_text).any(says_so) {
         content.push(Content::text(json.as_str()));
     }

@@ -38,7 +38,7 @@
 //! | a client's handlers for what a Legacy server asks | a worker of the client, up to 16 at a time |
 //! | callbacks for notifications | one thread of the client or of the server, in order |
 //!
-//! A callback may use the client or server it belongs to, and may close it. No lock of this crate is held while it runs.
+//! A callback may use the client or server it belongs to. No lock of this crate is held while it runs.
 //!
 //! # The threads
 //!
@@ -51,8 +51,8 @@
 //! | `mcp-stderr` | a client's child process | 1, if stderr is captured | reads the child's stderr | with the pipe; never waited for |
 //! | `mcp-lines` | a client's child process | 1, if there is a callback for lines of stderr | runs the callback, in order | after the last line; never waited for |
 //! | `mcp-changes` | a server | 0 or 1, from the first change that somebody wants to hear of | tells the clients of all its connections what has changed, 10 ms after the first of a burst of changes; a client that does not read is tried again after 100 ms and delays no other | after 10 s without work, or with the last connection that listens |
-//! | `mcp-heard` | a server | 0 or 1, from the first notification of a client that has a callback | runs the callbacks, in order | with the server, after the callback that runs then |
-//! | `mcp-notices` | a client | 0 or 1, from the first notification that has a callback | runs the callbacks, in order | with the connection, after the callback that runs then |
+//! | `mcp-heard` | a server | 0 or 1, from the first notification of a client that has a callback | runs the callbacks, in order | with the server, after what waits then |
+//! | `mcp-notices` | a client | 0 or 1, from the first notification that has a callback | runs the callbacks, in order | with the client, after what waits then |
 //! | `mcp-listen` | a client | 0 or 1, while there is something of it to do | subscribes to resources of Legacy servers, opens broken-off streams of changes again, looks at the clock for them | when nothing of that is left; with the client; never waited for |
 //! | `mcp-task` | a server with tasks | on demand, up to 64 | runs the tools of calls that became tasks | after 10 s without work; at the server's end its tasks are cancelled and get the grace; one that runs on is left to itself and reported |
 //! | `mcp-schema` | whoever compiles a schema (feature `validation`) | 1 | compiles it, on a stack that is large enough | when it is done, which is waited for |

@@ -16,7 +16,8 @@ mod validation;
 #[macro_use]
 pub(crate) mod wire;
 
-pub(crate) use canonical::write_members;
+pub(crate) use canonical::{canonical, write_members};
+pub(crate) use object::InOrder;
 pub use object::{Members, Object};
 pub use read::{FromJson, JsonError};
 pub(crate) use read::{nested, nested_object, string};

@@ -239,6 +239,15 @@ impl Serialize for Object {
     }
 }
 
+/// A JSON object with its members in this order.
+pub(crate) struct InOrder<'a, V>(pub(crate) &'a [(String, V)]);
+
+impl<V: Serialize> Serialize for InOrder<'_, V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
 impl<'de> Deserialize<'de> for Object {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json = Json::deserialize(deserializer)?;

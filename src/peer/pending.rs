@@ -187,10 +187,10 @@ impl Pending {
 
     /// Forgets a request; `true` if it was still waiting.
     pub(crate) fn forget(&self, id: i64) -> bool {
-        let mut open = lock(&self.open);
-        let Some(open) = open.as_mut() else { return false };
-        let stream = open.streams.remove(&id);
-        stream.is_some() || open.slots.remove(&id).is_some()
+        let forgotten =
+            lock(&self.open).as_mut().map(|open| (open.streams.remove(&id), open.slots.remove(&id)));
+        // Dropped without the lock: what is called at an end may hold anything.
+        forgotten.is_some_and(|(stream, slot)| stream.is_some() || slot.is_some())
     }
 
     /// Tells everybody who waits, and refuses everybody who would.

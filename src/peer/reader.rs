@@ -12,12 +12,13 @@ use serde_json::value::RawValue;
 
 use super::call::NotServed;
 use super::density::Density;
+use super::garbled::Heard;
 use super::pending::NoResult;
 use super::serve::{Outcome, busy, with_buffer};
 use super::{Call, Ground, Request, Shared};
 use crate::json::{FromJson, Json, Members};
 use crate::jsonrpc::{BadFrame, ErrorObject, Incoming, RequestId, begin_result, is_empty_line};
-use crate::sync::{Baton, Deadline, Lent, Tick};
+use crate::sync::{Baton, Deadline, Lent, Refused, Tick};
 use crate::transport::{FrameRead, Received};
 
 /// How often a stand-by looks. A call that is still running at the second look loses the role: after half to one
@@ -298,15 +299,18 @@ impl Shared {
     pub(super) fn admit(&self, id: RequestId, request: Request<'_>) -> Option<Arc<Call>> {
         // spec: 2025-11-25 basic/utilities/ping (prompt, in any state); a Modern ping does not exist
         let is_ping = request.method == "ping" && !self.role.is_modern(request.params);
-        if is_ping || self.is_ending.load(Ordering::SeqCst) {
+        if is_ping {
             match self.in_flight.is_open(&id) {
                 true => self.answer_duplicate(&id),
-                false if is_ping => self.pong(&id),
-                false => self.answer(Some(&id), &ErrorObject::internal("server is ending")),
+                false => self.pong(&id),
             }
             return None;
         }
         match self.in_flight.begin(id.clone()) {
+            // Looked at once it is counted: either this sees the end, or whoever waits for the last call sees this one.
+            Ok(call) if self.is_ending.load(Ordering::SeqCst) => {
+                self.answer_refused(&call, &Refused::Closed);
+            }
             Ok(call) => return Some(call),
             Err(NotServed::Duplicate) => self.answer_duplicate(&id),
             Err(NotServed::Full(limit)) => self.answer(Some(&id), &busy(limit)),
@@ -456,10 +460,13 @@ impl Shared {
 
     pub(super) fn refuse(&self, frame: &[u8], bad: &BadFrame) {
         // Half a frame is the last of a peer that has died: its end says more.
-        if !locked(&self.reading.reader).is_cut() && self.hear_garbled(frame, bad) {
+        let is_cut = locked(&self.reading.reader).is_cut();
+        let heard = if is_cut { Heard::Nothing } else { self.hear_garbled(frame, bad) };
+        if heard == Heard::Mended {
             return;
         }
-        if let Some(error) = self.role.bad_frame(frame, bad) {
+        // An answer is not answered: its id is one of ours, and for the peer perhaps that of a call of its own.
+        if let Some(error) = self.role.bad_frame(frame, bad).filter(|_| heard == Heard::Nothing) {
             self.answer(bad.id.as_ref().filter(|id| !self.in_flight.is_open(id)), &error);
         }
     }

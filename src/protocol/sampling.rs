@@ -2,6 +2,8 @@
 //!
 //! The feature is deprecated from 2026-07-28 on, and still in use.
 
+mod turns;
+
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 

@@ -65,18 +65,18 @@ impl ProtocolVersion {
     /// Whether every request carries its own metadata, as from 2026-07-28 on. False for an unknown revision.
     #[must_use]
     pub fn is_modern(&self) -> bool {
-        *self >= Self::V2026_07_28
+        self.rank() >= Self::V2026_07_28.rank()
     }
 
     /// Whether a connection begins with an `initialize` handshake, as up to 2025-11-25. False for an unknown
     /// revision.
     #[must_use]
     pub fn is_legacy(&self) -> bool {
-        *self <= Self::V2025_11_25
+        self.rank().is_some() && !self.is_modern()
     }
 
     /// The place in [`ALL`](Self::ALL).
-    const fn rank(&self) -> Option<u8> {
+    pub(crate) const fn rank(&self) -> Option<u8> {
         match self {
             Self::V2024_11_05 => Some(0),
             Self::V2025_03_26 => Some(1),

@@ -231,7 +231,8 @@ impl ResourceRegistry {
     /// # Errors
     /// [`NotFound`] if nothing does, an error of the protocol if it is too long.
     pub(crate) fn find(&self, uri: &str) -> Result<Found, ToolError> {
-        // Comparing costs as much as the address is long.
+        // spec: 2026-07-28 server/resources#security-considerations (servers MUST validate all URIs): besides its length, it
+        // must lead to something registered. Comparing costs as much as the address is long.
         if uri.len() > MAX_URI_BYTES {
             let problem = format!("params.uri: {} bytes, at most {MAX_URI_BYTES} are allowed", uri.len());
             return Err(ToolError::protocol(ErrorObject::invalid_params(problem)));
@@ -290,6 +291,7 @@ impl Found {
             Self::Resource(resource) => resource.read(uri, cx),
             Self::Template(template, variables) => template.read(uri, variables, cx),
         };
+        // spec: 2026-07-28 server/resources#error-handling (MUST NOT be an empty list of contents)
         read?.ok_or_else(|| NotFound::at(uri).into())
     }
 }

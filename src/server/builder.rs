@@ -55,7 +55,6 @@ pub struct ServerBuilder {
     extensions: Object,
     experimental: Object,
     tools: ToolRegistry,
-    prompts: Option<PromptRegistry>,
     enter: Option<fn(&Context) -> Entered>,
     features: Vec<Box<dyn Feature>>,
     versions: Vec<ProtocolVersion>,
@@ -80,7 +79,6 @@ pub(super) struct Config {
     pub(super) extensions: Object,
     pub(super) experimental: Object,
     pub(super) tools: ToolRegistry,
-    pub(super) prompts: Option<PromptRegistry>,
     /// Has a thread work for a call, if log messages are sent. A pointer, so that no other server contains what it does.
     pub(super) enter: Option<fn(&Context) -> Entered>,
     /// Everything beside tools.
@@ -110,14 +108,13 @@ impl ServerBuilder {
             extensions: Object::new(),
             experimental: Object::new(),
             tools: ToolRegistry::new(),
-            prompts: None,
             enter: None,
             features: Vec::new(),
             versions: ProtocolVersion::ALL.to_vec(),
             limits: Limits {
                 in_flight: 1024,
                 threads: 64,
-                pending: 256,
+                pending: 4096,
                 unsent_bytes: 16 * 1024 * 1024,
                 frame_bytes: DEFAULT_MAX_FRAME_BYTES,
             },
@@ -221,8 +218,7 @@ impl ServerBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn prompts(mut self, prompts: PromptRegistry) -> Self {
-        self.prompts = Some(prompts.clone());
+    pub fn prompts(self, prompts: PromptRegistry) -> Self {
         self.with_feature(Box::new(Prompts(prompts))).with_completions(false)
     }
 
@@ -306,7 +302,8 @@ impl ServerBuilder {
         self
     }
 
-    /// How many threads run tools for one connection; at least one. More calls wait. Default: 64.
+    /// How many threads run tools for one connection; at least one. More calls wait. Not counted is a call that has waited
+    /// for an answer of its Legacy client for 250 ms: the client may call others before it answers. Default: 64.
     #[must_use]
     pub fn max_threads(mut self, threads: usize) -> Self {
         self.limits.threads = threads;
@@ -443,7 +440,6 @@ impl ServerBuilder {
             extensions: self.extensions,
             experimental: self.experimental,
             tools: self.tools,
-            prompts: self.prompts,
             enter: self.enter,
             features: self.features,
             offered,

@@ -8,6 +8,7 @@ use super::Inner;
 use crate::context::LegacyClient;
 use crate::json::{Json, Members};
 use crate::jsonrpc::{BadFrame, ErrorObject, Message, Response};
+use crate::method::Method;
 use crate::peer::{Call, Ground, NotSent, Outlet, Pending, Request, Role, Served, Serving};
 use crate::protocol::{ProtocolVersion, meta};
 
@@ -108,7 +109,9 @@ impl Outlet for Nowhere {
 
 impl Role for Connection {
     fn is_quick(&self, method: &str) -> bool {
-        self.server.upgrade().is_none_or(|server| server.is_quick(method))
+        // Most requests are calls, which need no look at anything else.
+        method != Method::ToolsCall.name()
+            && self.server.upgrade().is_none_or(|server| server.is_quick(method))
     }
 
     fn serve(&self, serving: Serving<'_>, out: &mut Vec<u8>) -> Served {

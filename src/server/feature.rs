@@ -11,6 +11,7 @@ use crate::json::Members;
 use crate::jsonrpc::ErrorObject;
 use crate::method::Method;
 use crate::peer::Served;
+use crate::prompt::PromptRegistry;
 use crate::protocol::{CompleteParams, Completion, ProtocolVersion, ServerCapabilities};
 use crate::resource::ResourceRegistry;
 use crate::tool::{ChangeListener, Tool, ToolError};
@@ -53,8 +54,13 @@ pub(super) trait Feature: Send + Sync {
         Ok(())
     }
 
-    /// The registry behind it, if it is that of the resources. Kept here alone, so that a server without them links
-    /// nothing of it.
+    /// The registry behind it, if it is that of the prompts. Kept here alone, so that a server without them links nothing
+    /// of it.
+    fn prompts(&self) -> Option<&PromptRegistry> {
+        None
+    }
+
+    /// The same for the resources.
     fn resources(&self) -> Option<&ResourceRegistry> {
         None
     }

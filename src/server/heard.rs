@@ -1,17 +1,13 @@
 //! Notifications of clients, brought to the program's callbacks on a thread of their own.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use crossbeam_channel::Receiver;
 use serde_json::value::RawValue;
 
 use crate::json::Json;
-use crate::sync::{Mutex, lock};
-
-/// So many notifications may wait for a callback that is slow.
-const QUEUE: usize = 256;
+use crate::sync::{CallbackQueue, QUEUE, caught};
 
 /// Who takes the notifications of clients. Behind a trait, so that only a program that sets a callback links what follows.
 pub(super) trait Hear: Send + Sync {
@@ -28,12 +24,10 @@ pub(super) struct Callbacks {
 
 pub(super) type OnOther = dyn Fn(&str, Option<&Json>) + Send + Sync;
 
-/// Queues notifications for the thread `mcp-heard`, which the first one starts. Owner: the server. Bound: [`QUEUE`]. End: the
-/// server's, after the callback that runs then.
+/// Brings notifications to the thread `mcp-heard`.
 struct Dispatcher {
     shared: Arc<Shared>,
-    /// Made by the first notification. Held for a `try_send`, which never waits.
-    queue: Mutex<Option<Sender<Notice>>>,
+    queue: CallbackQueue<Notice>,
 }
 
 struct Shared {
@@ -48,8 +42,12 @@ type Notice = Option<(String, Option<Json>)>;
 
 /// What brings notifications to `callbacks`.
 pub(super) fn dispatcher(callbacks: Callbacks) -> Box<dyn Hear> {
-    let shared = Shared { callbacks, roots_changed: AtomicBool::new(false) };
-    Box::new(Dispatcher { shared: Arc::new(shared), queue: Mutex::new(None) })
+    let shared = Arc::new(Shared { callbacks, roots_changed: AtomicBool::new(false) });
+    let at_work = Arc::clone(&shared);
+    Box::new(Dispatcher {
+        shared,
+        queue: CallbackQueue::new("mcp-heard", move |queue| at_work.deliver(queue)),
+    })
 }
 
 impl Hear for Dispatcher {
@@ -67,18 +65,7 @@ impl Hear for Dispatcher {
 
 impl Dispatcher {
     fn queue(&self, notice: Notice) {
-        let mut queue = lock(&self.queue);
-        if queue.is_none() {
-            let (sender, receiver) = bounded(QUEUE);
-            let shared = Arc::clone(&self.shared);
-            let thread = std::thread::Builder::new().name("mcp-heard".into());
-            match thread.spawn(move || shared.deliver(&receiver)) {
-                Ok(_) => *queue = Some(sender),
-                Err(e) => log::warn!("no thread for notifications: {e}"),
-            }
-        }
-        let sent = queue.as_ref().map(|queue| queue.try_send(notice));
-        if let Some(Err(TrySendError::Full(Some((method, _))))) = sent {
+        if let Some(Some((method, _))) = self.queue.push(notice) {
             log::warn!("dropped {method}: {QUEUE} notifications wait for a callback that is slow");
         }
     }
@@ -94,12 +81,5 @@ impl Shared {
                 self.callbacks.on_roots_changed.iter().for_each(caught);
             }
         }
-    }
-}
-
-/// Runs a callback; a panic in it goes to the log.
-fn caught(callback: impl FnOnce()) {
-    if catch_unwind(AssertUnwindSafe(callback)).is_err() {
-        log::error!("a notification callback panicked");
     }
 }

@@ -30,10 +30,10 @@ impl Asked<'_> {
         if let Some(responses) = responses {
             Members::of(responses).map_err(|e| bad_params(e, Some(INPUT_RESPONSES)))?;
         }
-        let (states, time) = (&self.server.config.states, self.server.config.input_time);
+        let states = &self.server.config.states;
         let Some(state) = state else {
             // Answers to what nobody asked, as far as one can tell: whatever is needed is asked again.
-            return Ok(Rounds::new(None, states, time));
+            return Ok(Rounds::new(None, states));
         };
         let state = String::from_json(state)
             .map_err(|_| bad_params(JsonError::new("expected a string"), Some(REQUEST_STATE)))?;
@@ -43,7 +43,7 @@ impl Asked<'_> {
             states.get().ok_or(StateError::Unknown).and_then(|store| store.take(&self.binding(), &state));
         let state = kept.map_err(|e| ErrorObject::invalid_params(format!("params.{REQUEST_STATE}: {e}")))?;
         let resumed = Resumed { state, responses: responses.map(Json::of_frame) };
-        Ok(Rounds::new(Some(resumed), states, time))
+        Ok(Rounds::new(Some(resumed), states))
     }
 
     /// Ends this round with what the handler asked; `None` if it asked nothing that has no answer.

@@ -51,6 +51,10 @@ impl Feature for Prompts {
         Some(self.0.on_change(changes.teller(Method::PromptsListChanged)))
     }
 
+    fn prompts(&self) -> Option<&PromptRegistry> {
+        Some(&self.0)
+    }
+
     fn complete(&self, params: &CompleteParams, cx: &Context) -> Option<Result<Completion, ToolError>> {
         let CompletionReference::Prompt(reference) = &params.reference else { return None };
         let prompt = self.0.get(&reference.name)?;

@@ -55,9 +55,10 @@ impl Inner {
         asked: &mut Asked<'_>,
         pace: Option<&Pace>,
     ) -> Result<(Context, Result<CallToolResult, ToolError>), ErrorObject> {
-        let cx = asked.context()?;
+        // First, so that mostly nothing is left for the context to look through.
         let arguments =
             asked.members.take("arguments").map_or_else(|| Ok(Arguments::empty()), Arguments::from_raw);
+        let cx = asked.context()?;
         let result = arguments.map_err(|e| e.of_tool(tool.name())).and_then(|arguments| {
             let start = Instant::now();
             let result = execute_caught(tool, arguments, &cx);

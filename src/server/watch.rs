@@ -9,10 +9,7 @@ use crate::json::{FromJson, JsonError, Members};
 use crate::jsonrpc::ErrorObject;
 use crate::method::Method;
 use crate::peer::Served;
-use crate::protocol::{ProtocolVersion, ServerCapabilities};
-
-/// A longer URI is not watched.
-const MAX_URI_BYTES: usize = 8 * 1024;
+use crate::protocol::{MAX_URI_BYTES, ProtocolVersion, ServerCapabilities};
 
 /// Watching resources: `resources/subscribe` and `resources/unsubscribe` of the Legacy era, and their part of a filter of
 /// `subscriptions/listen`. Comes after the feature that has the resources, and adds to what that declares.

@@ -42,8 +42,8 @@ enum Kind {
     Question(Box<ErrorObject>, Box<Ask>),
 }
 
-/// Puts a question. A closure, so that only programs that use it carry the code.
-type Ask = dyn FnOnce(&Context) -> Result<(), AskError> + Send + Sync;
+/// Puts a question, or says why that cannot be done. A closure, so that only programs that use it carry the code.
+type Ask = dyn FnOnce(&Context) -> Result<(), ToolError> + Send + Sync;
 
 impl ToolError {
     /// A failed result with this text.
@@ -118,7 +118,7 @@ impl ToolError {
     #[must_use]
     pub fn url_elicitation_required(elicitations: Vec<ElicitUrlParams>) -> Self {
         let error = UrlElicitationRequired::new(elicitations.clone()).into();
-        let ask = move |cx: &Context| cx.require(elicitations);
+        let ask = move |cx: &Context| Ok(cx.require(elicitations)?);
         Self(Kind::Question(Box::new(error), Box::new(ask)))
     }
 
@@ -133,7 +133,7 @@ impl ToolError {
         match self.0 {
             Kind::Question(error, ask) => match ask(cx) {
                 Ok(()) => Self(Kind::Protocol(error)),
-                Err(error) => error.into(),
+                Err(error) => error,
             },
             _ => self,
         }

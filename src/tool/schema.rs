@@ -16,7 +16,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::json::{FromJson, Json, JsonError};
+use crate::json::{FromJson, InOrder, Json, JsonError};
 
 /// A JSON Schema whose keywords keep their order.
 ///
@@ -203,22 +203,15 @@ impl SchemaScope {
             .into_iter()
             .map(|(_, key, schema)| (key, schema.unwrap_or(Schema::empty())))
             .collect();
-        let root = definitions.iter().find(|(key, _)| reference(key) == schema).map(|(_, s)| s.clone());
+        let target = schema.get("$ref").map(Json::as_str);
+        let is_root = |key: &str| reference(key).get("$ref").map(Json::as_str) == target;
+        let root = definitions.iter().find(|(key, _)| is_root(key)).map(|(_, s)| s.clone());
         root.unwrap_or(schema).with("$defs", &InOrder(&definitions))
     }
 }
 
 fn reference(key: &str) -> Schema {
     Schema::empty().with("$ref", &format!("#/$defs/{key}"))
-}
-
-/// A JSON object with its members in this order.
-pub(crate) struct InOrder<'a, V>(pub(crate) &'a [(String, V)]);
-
-impl<V: Serialize> Serialize for InOrder<'_, V> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
-    }
 }
 
 /// Collects the properties of an object; what `tool!` and `data!` write their schemas with.

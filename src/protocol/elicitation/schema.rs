@@ -4,7 +4,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::json::{FromJson, JsonError, Members, Object, wire};
+use crate::json::{FromJson, InOrder, JsonError, Members, Object, wire};
 
 use super::PrimitiveSchema;
 
@@ -132,15 +132,6 @@ impl Serialize for RequestedSchema {
 }
 
 wire::deserialize_through_json!(RequestedSchema);
-
-/// Members written in their order.
-struct InOrder<'a>(&'a [(String, PrimitiveSchema)]);
-
-impl Serialize for InOrder<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, field)| (name, field)))
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -354,6 +354,7 @@ fn decoded(units: &[Unit]) -> Option<String> {
 }
 
 fn is_dots(text: &str) -> bool {
+    // spec: 2026-07-28 server/resources#security-considerations (MUST prevent directory traversal)
     matches!(text, "." | "..")
 }
 
