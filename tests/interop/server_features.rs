@@ -133,7 +133,7 @@ fn what_it_asks(seen: &Value, is_modern: bool) {
         ["choose", false, "the guest would like nothing"],
         ["open_season", false, "spring has begun"],
         ["order", false, r#"{"what":"100 g of black tea","cents":800}"#],
-        ["order", true, "only 995 g of green tea are left, order less"],
+        ["order", true, "only 995 g of green tea are left"],
     ]);
     assert_eq!(answers, expected);
     let mut page = json!({ "mode": "url", "message": "Please pay", "url": "https://example.com/pay/7" });
