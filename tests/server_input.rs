@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tinymcp::context::{Ability, AskError, Question};
+use tinymcp::json::Object;
 use tinymcp::protocol::{
     CreateMessageParams, ElicitParams, ElicitUrlParams, IncludeContext, PrimitiveSchema, RequestedSchema,
+    ToolUseContent,
 };
 use tinymcp::testing::ScriptedPeer;
-use tinymcp::{Context, FnTool, ProtocolVersion, Server, ToolError, ToolRegistry};
+use tinymcp::{Context, FnTool, PromptRegistry, ProtocolVersion, Server, ToolError, ToolRegistry, prompt};
 
 /// Everything that can be declared.
 fn able() -> Value {
@@ -66,6 +68,13 @@ fn tools() -> ToolRegistry {
         .register(tool("optional", |cx| match cx.supports(Ability::Form) {
             true => Ok("asks".to_owned()),
             false => Ok("does without".to_owned()),
+        }))
+        .expect("registered");
+    tools
+        .register(tool("unbalanced", |cx| {
+            let call = ToolUseContent::new("1", "clock", Object::new());
+            let ask = CreateMessageParams::new(10).with_assistant(call).with_user("Well?");
+            Ok(cx.ask((Question::roots("where"), Question::sample("said", ask)))?.1.text_content())
         }))
         .expect("registered");
     tools
@@ -367,4 +376,30 @@ fn a_client_that_goes_away_ends_the_waiting() {
     peer.close();
     let answer = told.recv_timeout(Duration::from_secs(20)).expect("the handler went on");
     assert!(matches!(answer, Err(AskError::Closed)), "{answer:?}");
+}
+
+#[test]
+fn what_must_not_be_asked_is_not() {
+    let problem = "said cannot be asked: messages[0]: 1 has no result in the next message";
+    let mut peer = ScriptedPeer::for_server(&server());
+    assert_eq!(text(&round(&mut peer, 1, "unbalanced", json!({}))), problem);
+    let mut peer = legacy(&ProtocolVersion::V2025_11_25, &able());
+    call(&mut peer, 1, json!({"name": "unbalanced"}));
+    assert_eq!(text(&peer.expect_result(1).to_value()), problem);
+
+    // Only some requests may be answered with questions.
+    let prompts =
+        PromptRegistry::new().with(prompt! { fn about(topic: String) -> String { topic } }.complete(
+            "topic",
+            |_, _, cx| -> Result<Vec<String>, ToolError> {
+                Ok(cx.roots()?.into_iter().map(|root| root.uri).collect())
+            },
+        ));
+    let server = Server::builder("asks", "1").prompts(prompts.expect("a prompt")).build().expect("a server");
+    let mut peer = ScriptedPeer::for_server(&server);
+    let params = json!({"ref": {"type": "ref/prompt", "name": "about"}, "argument": {"name": "topic", "value": ""},
+                        "_meta": modern(&able())});
+    peer.request(1, "completion/complete", params);
+    let error = peer.expect_error(tinymcp::RequestId::from(1));
+    assert_eq!((error.code, &*error.message), (-32603, "a request of this kind cannot ask its client"));
 }
