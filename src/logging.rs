@@ -1,6 +1,6 @@
 //! A logger for server binaries, and what this crate logs at which level.
 //!
-//! The crate writes to the [`log`] facade and never installs a logger: that is the program's choice.
+//! The crate writes to the [`log`](https://docs.rs/log) facade and never installs a logger: that is the program's choice.
 //! [`init`] is a default for programs that have none. It writes to stderr, as stdout is the protocol.
 //!
 //! | level | what it means | examples |

@@ -19,6 +19,7 @@ use stage::{LONG, STOCK, Stage};
 use tinymcp::client::{CallOptions, Change, ClientBuilder, Filter};
 use tinymcp::method::{Direction, Method};
 use tinymcp::protocol::{CompletionReference, Content, LogLevel, ResourceContents, Root, TaskStatus};
+use tinymcp::transport::EndStep;
 use tinymcp::{CancelToken, Error, ProtocolVersion};
 use wire::To;
 
@@ -350,7 +351,9 @@ fn every_method(version: &ProtocolVersion) {
             table.insert((to, method.name().to_owned()));
         }
     }
-    stage.client.close().expect("closed");
+    // Nothing is still brewed.
+    let report = stage.client.close().expect("closed");
+    assert!(report.flushed && report.ending.step == EndStep::EndOfInput, "{report}");
     let wire = stage.wire;
     assert_eq!(wire.methods(), table, "{version}");
     let problems = wire.problems(version);

@@ -9,6 +9,7 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ("open requests of a connection, server", "server/builder.rs", &["in_flight: "]),
     ("threads that run tools, server", "server/builder.rs", &["threads: "]),
     ("open calls, client", "client/builder.rs", &["pending: "]),
+    ("questions to a client that are open, server", "server/builder.rs", &["pending: "]),
     ("requests of the server that are open, client", "client/builder.rs", &["in_flight: "]),
     ("threads that answer them, client", "client/builder.rs", &["threads: "]),
     ("rounds in which a call asks for input, client", "client/builder.rs", &["max_input_rounds: "]),

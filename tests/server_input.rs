@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use tinymcp::context::{Ability, AskError, Question};
 use tinymcp::json::Object;
 use tinymcp::protocol::{
-    CreateMessageParams, ElicitParams, ElicitUrlParams, IncludeContext, PrimitiveSchema, RequestedSchema,
-    ToolUseContent,
+    CompletionContext, CreateMessageParams, ElicitParams, ElicitUrlParams, IncludeContext, PrimitiveSchema,
+    RequestedSchema, ToolUseContent,
 };
 use tinymcp::testing::ScriptedPeer;
 use tinymcp::{Context, FnTool, PromptRegistry, ProtocolVersion, Server, ToolError, ToolRegistry, prompt};
@@ -386,20 +386,43 @@ fn what_must_not_be_asked_is_not() {
     let mut peer = legacy(&ProtocolVersion::V2025_11_25, &able());
     call(&mut peer, 1, json!({"name": "unbalanced"}));
     assert_eq!(text(&peer.expect_result(1).to_value()), problem);
+}
 
-    // Only some requests may be answered with questions.
-    let prompts =
-        PromptRegistry::new().with(prompt! { fn about(topic: String) -> String { topic } }.complete(
-            "topic",
-            |_, _, cx| -> Result<Vec<String>, ToolError> {
-                Ok(cx.roots()?.into_iter().map(|root| root.uri).collect())
-            },
-        ));
-    let server = Server::builder("asks", "1").prompts(prompts.expect("a prompt")).build().expect("a server");
+#[test]
+fn a_modern_client_is_asked_nothing_where_there_are_no_rounds() {
+    let asks = |_: &str, _: &CompletionContext, cx: &Context| {
+        assert!(!cx.supports(Ability::Roots) || !cx.protocol_version().is_modern());
+        Ok::<_, ToolError>(cx.roots()?.into_iter().map(|root| root.uri).collect::<Vec<_>>())
+    };
+    let open = prompt! { fn open(path: String) -> String { path } }.complete("path", asks);
+    let prompts = PromptRegistry::new().with(open).expect("registered");
+    let server = Server::builder("asks", "1").prompts(prompts).build().expect("a server");
+    let path =
+        json!({"ref": {"type": "ref/prompt", "name": "open"}, "argument": {"name": "path", "value": ""}});
     let mut peer = ScriptedPeer::for_server(&server);
-    let params = json!({"ref": {"type": "ref/prompt", "name": "about"}, "argument": {"name": "topic", "value": ""},
-                        "_meta": modern(&able())});
+    let mut params = path.clone();
+    params["_meta"] = modern(&able());
     peer.request(1, "completion/complete", params);
     let error = peer.expect_error(tinymcp::RequestId::from(1));
-    assert_eq!((error.code, &*error.message), (-32603, "a request of this kind cannot ask its client"));
+    assert!(error.message.contains("can be asked only by tools/call"), "{}", error.message);
+    // A Legacy one can be asked at any time.
+    peer.request(2, "initialize", json!({"protocolVersion": "2025-11-25", "capabilities": able()}));
+    peer.expect_result(2);
+    peer.request(3, "completion/complete", path);
+    let asked = peer.expect_request("roots/list");
+    peer.respond(&asked.id, answer("roots/list"));
+    assert_eq!(peer.expect_result(3).to_value()["completion"]["values"], json!(["file:///work"]));
+}
+
+#[test]
+fn an_answer_that_is_no_message_fails_its_question_and_is_not_answered() {
+    let mut peer = legacy(&ProtocolVersion::V2025_11_25, &able());
+    for garbled in ["", r#","result":NaN"#, r#","error":{"code":1,"message":"a"},"result":{}"#] {
+        call(&mut peer, 1, json!({"name": "insist"}));
+        let asked = peer.expect_request("elicitation/create");
+        peer.send_raw(format!(r#"{{"jsonrpc":"2.0","id":{}{garbled}}}"#, json!(asked.id)));
+        // The next frame: an error with the id of the question would be taken for the answer to a call of that id.
+        let result = peer.expect_result(1).to_value();
+        assert_eq!(result["isError"], true, "{garbled}: {result}");
+    }
 }

@@ -153,7 +153,7 @@ impl Default for ClientBuilder {
             versions: ProtocolVersion::ALL.to_vec(),
             timeouts: Timeouts::default(),
             limits: Limits {
-                in_flight: 256,
+                in_flight: 1024,
                 threads: 16,
                 pending: 4096,
                 unsent_bytes: 64 * 1024 * 1024,
@@ -271,21 +271,23 @@ impl ClientBuilder {
         self
     }
 
-    /// The same for the list of prompts.
+    /// Calls `callback` after the server said that its prompts changed; otherwise as [`on_tools_changed`](Self::on_tools_changed).
     #[must_use]
     pub fn on_prompts_changed(mut self, callback: impl Fn(&ClientHandle) + Send + Sync + 'static) -> Self {
         self.notices.on_prompts_changed = Some(Arc::new(callback));
         self
     }
 
-    /// The same for the list of resources and of resource templates.
+    /// Calls `callback` after the server said that its resources or their templates changed: the lists, not what a resource
+    /// holds. Otherwise as [`on_tools_changed`](Self::on_tools_changed).
     #[must_use]
     pub fn on_resources_changed(mut self, callback: impl Fn(&ClientHandle) + Send + Sync + 'static) -> Self {
         self.notices.on_resources_changed = Some(Arc::new(callback));
         self
     }
 
-    /// The same for what these resources hold. The callback is given the URI that changed, as it is written here. Resources that
+    /// Calls `callback` after the server said that what one of these resources holds has changed; otherwise as
+    /// [`on_tools_changed`](Self::on_tools_changed). The callback is given the URI that changed, as it is written here. Resources that
     /// are not known yet are better [listened to](ClientHandle::listen) later.
     #[must_use]
     pub fn on_resource_updated<S: AsRef<str>>(

@@ -1,9 +1,19 @@
-//! The client: starts or reaches a server, settles the protocol, calls its tools.
+//! The client: starts or reaches a server, settles the protocol, uses what the server offers and answers what it asks.
 //!
 //! [`Client`] owns the connection; its drop, or [`Client::close`], ends it. A [`ClientHandle`] does everything else, can be
 //! cloned into any thread, and is inert once the owner has closed.
 //!
-//! **Invariants:** the era is settled once for a connection and is asked in one place, `Session`; user callbacks never run on the reading
+//! | | |
+//! |---|---|
+//! | [`ClientBuilder`], [`Timeouts`] | what is set before: handlers, callbacks, times, limits |
+//! | [`CallOptions`], [`CallHandle`], [`Outcome`] | one call: its options, a call that is waited for later, one round of a call |
+//! | [`List`], [`Pages`] | lists of tools, resources, templates and prompts |
+//! | [`RemoteTool`], [`Caller`] | a server's tool beside local ones |
+//! | [`ClientHandler`], [`Asked`] | answering servers |
+//! | [`Changes`], [`Filter`], [`Change`] | hearing of changes |
+//! | [`TaskHandle`] | calls that became tasks |
+//!
+//! **Invariants:** the era is settled once for a connection and is asked in one place; user callbacks never run on the reading
 //! thread.
 
 mod answer;
@@ -242,14 +252,15 @@ impl ClientHandle {
     ///             options = options.with_input(answers, asked.request_state);
     ///         }
     ///         Outcome::Complete(result) => break result,
-    ///         _ => unreachable!("there is no other outcome yet"),
+    ///         Outcome::Task(task) => break client.task(task.task_id).wait(&CallOptions::default())?,
+    ///         _ => return Err(tinymcp::Error::Unsupported("an outcome of a later version".into())),
     ///     }
     /// };
     /// # drop(result); Ok(()) }
     /// ```
     ///
     /// What a server may ask is still what the handlers of the client can do, as only that is declared. A Legacy
-    /// server asks by requests, which the handlers answer; a call to it is always complete.
+    /// server asks by requests, which the handlers answer; a call to it is complete, or a task if that was asked for.
     ///
     /// # Errors
     /// As [`call_tool`](Self::call_tool).

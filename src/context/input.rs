@@ -113,20 +113,26 @@ impl Context {
         Ok(value)
     }
 
-    /// Whether the client can be asked for this.
+    /// Whether the client can be asked for this. A Modern one only while a tool is called, a prompt filled in or a resource read.
     #[must_use]
     pub fn supports(&self, ability: Ability) -> bool {
         match self.0.caller {
             Caller::Local => false,
+            Caller::Modern if !self.has_rounds() => false,
             _ => ability.is_in(&self.client_capabilities(), self.protocol_version()),
         }
+    }
+
+    /// Whether the answers of a Modern client have a way back: as another round, or to a task.
+    fn has_rounds(&self) -> bool {
+        self.0.asker.is_some() || self.0.rounds.may_ask()
     }
 
     fn ask_client(&self, questions: Vec<(String, InputRequest)>) -> Result<Vec<Json>, AskError> {
         let Some((outlet, call)) = &self.0.served else { return Err(AskError::NoClient) };
         // spec: 2026-07-28 basic/patterns/mrtr#supported-requests (MUST NOT on any other)
-        if matches!(self.0.caller, Caller::Modern) && !self.0.rounds.may_ask() {
-            return Err(AskError::Failed("a request of this kind cannot ask its client".to_owned()));
+        if matches!(self.0.caller, Caller::Modern) && !self.has_rounds() {
+            return Err(AskError::Failed(ONLY_IN_ROUNDS.to_owned()));
         }
         let (capabilities, version) = (self.client_capabilities(), self.protocol_version());
         // spec: 2026-07-28 basic/patterns/mrtr#server-requirements-basic-workflow (nothing that was not declared)
@@ -202,6 +208,10 @@ impl Context {
         self.0.rounds.pause(binding, self.0.patience.unwrap_or_default())
     }
 }
+
+/// spec: 2026-07-28 basic/patterns/mrtr#supported-requests
+const ONLY_IN_ROUNDS: &str =
+    "a client of revision 2026-07-28 can be asked only by tools/call, prompts/get and resources/read";
 
 fn written<T: Serialize>(value: &T) -> Json {
     Json::new(value).expect("wire types serialize")

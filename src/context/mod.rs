@@ -1,7 +1,8 @@
 //! [`Context`]: what a handler sees of the call it serves.
 //!
 //! A handler is written once for both eras. What it asks of the client is a request to a Legacy one, which this thread waits
-//! for; a Modern one gets it as the end of this round, and the handler runs again with the answer (`rounds`).
+//! for; a Modern one gets it as the end of this round, and the handler runs again with the answer: the guide says
+//! [what may run twice](crate::guide::asking#what-may-run-twice).
 //!
 //! **Invariant:** the handler's code cannot tell the eras apart, except by asking for the revision.
 

@@ -106,6 +106,7 @@
 //! # Ok::<(), tinymcp::Error>(())
 //! ```
 //!
-//! Servers and clients answer `ping` in any state, also while every tool is busy.
+//! A server answers in any state, also while every tool is busy, and so does a client that a Legacy server asks. From 2026-07-28 on the
+//! protocol has no `ping`: the client asks `server/discover` instead.
 //!
 //! [`CallOptions`]: crate::client::CallOptions

@@ -19,13 +19,17 @@
 //!     .resources(ResourceRegistry::new().with(today)?)
 //!     .build()?;
 //! let client = testing::pair(&server)?;
-//! let mut changes = client.listen(Filter::new().tools().prompts().resource("notes://today"))?;
+//! let mut changes = client.listen(Filter::new().tools().prompts().resources().resource("notes://today"))?;
 //!
 //! server.tools().register(tool! { fn echo(text: String) -> String { text } })?;
 //! assert_eq!(changes.next(), Some(Change::ToolsChanged));
 //!
 //! server.prompts().expect("given").register(prompt! { fn hello() -> String { "Hello!".into() } })?;
 //! assert_eq!(changes.next(), Some(Change::PromptsChanged));
+//!
+//! let plan = FnResource::text(Resource::new("notes://plan", "plan"), "…");
+//! server.resources().expect("given").register(plan)?;
+//! assert_eq!(changes.next(), Some(Change::ResourcesChanged));
 //!
 //! let handle = server.handle(); // for a thread that watches the files
 //! handle.resource_updated("notes://today");

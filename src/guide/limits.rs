@@ -9,10 +9,11 @@
 //! |---|---|---|---|
 //! | a frame that is read | 16 MiB | `max_frame_bytes` of either builder | skipped; a server answers -32700, a client's call fails |
 //! | open requests of a connection, server | 1,024 | [`max_open_requests`](crate::server::ServerBuilder::max_open_requests) | error -32603, "server busy" |
-//! | threads that run tools, server | 64 a connection | [`max_threads`](crate::server::ServerBuilder::max_threads) | calls wait for a thread, up to the open requests |
+//! | threads that run tools, server | 64 a connection | [`max_threads`](crate::server::ServerBuilder::max_threads) | calls wait for a thread, up to the open requests; one that waits for its client for 250 ms makes room for another |
 //! | open calls, client | 4,096 | [`max_open_calls`](crate::client::ClientBuilder::max_open_calls) | [`Error::Busy`](crate::Error::Busy) |
-//! | requests of the server that are open, client | 256 | | error -32603, "server busy" |
-//! | threads that answer them, client | 16 a connection | | requests wait for a thread, up to the open ones |
+//! | questions to a client that are open, server | 4,096 | | the handler gets [`AskError::Failed`](crate::context::AskError) |
+//! | requests of the server that are open, client | 1,024 | | error -32603, "server busy" |
+//! | threads that answer them, client | 16 a connection | | requests wait for a thread, up to the open ones; a handler that waits for the server for 250 ms makes room for another |
 //! | rounds in which a call asks for input, client | 10 | [`max_input_rounds`](crate::client::ClientBuilder::max_input_rounds) | [`Error::Protocol`](crate::Error::Protocol); for URLs that a call requires, the server's error |
 //! | URLs a user was sent to, until the server says they are done with, client | 256 | | the oldest is forgotten |
 //! | bytes for a peer that does not read, server | 16 MiB | [`max_unsent_bytes`](crate::server::ServerBuilder::max_unsent_bytes) | answers wait, and reading stops; progress is dropped |

@@ -47,7 +47,7 @@
 //!
 //! A template is a URI template of RFC 6570. Variables are decoded before the function gets them, and safe to use as names of files:
 //! an address whose variables would lead out of a folder (`..`, an encoded `/`) fits no template. [`UriTemplate`] has the rules. If
-//! several templates fit, the one with the most fixed text wins.
+//! several templates fit, the one with the most fixed text wins; a resource of its own goes before all.
 //!
 //! - [`list`](crate::FnTemplate::list) says which of its resources there are, for clients that show a list;
 //! - [`complete`](crate::FnTemplate::complete) proposes values for a variable: see [prompts](crate::guide::prompts#completion).

@@ -38,7 +38,7 @@
 //! | a client's handlers for what a Legacy server asks | a worker of the client, up to 16 at a time |
 //! | callbacks for notifications | one thread of the client or of the server, in order |
 //!
-//! A callback may use the client or server it belongs to, and may close it. No lock of this crate is held while it runs.
+//! A callback may use the client or server it belongs to. No lock of this crate is held while it runs.
 //!
 //! # The threads
 //!

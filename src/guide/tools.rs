@@ -5,6 +5,7 @@
 //!
 //! ```
 //! use serde_json::json;
+//! use tinymcp::protocol::Icon;
 //! use tinymcp::{Context, Server, ToolError, ToolRegistry, data, testing, tool};
 //!
 //! data! {
@@ -29,7 +30,9 @@
 //!     }
 //! };
 //!
-//! let tools = ToolRegistry::new().with(search.title("Search mails").read_only())?;
+//! // What hosts show, and hints for them. None of it is a promise that a client may rely on.
+//! let search = search.title("Search mails").read_only().icon(Icon::new("https://example.com/search.svg"));
+//! let tools = ToolRegistry::new().with(search)?;
 //! let client = testing::pair(&Server::builder("mail", "1.0.0").tools(tools).build()?)?;
 //!
 //! let listed = client.list_tools()?;
@@ -42,7 +45,8 @@
 //! # What a tool returns
 //!
 //! [`ToolOutput`](crate::tool::ToolOutput) lists the types: text, numbers, lists and `data!` types with a schema of their own, content of
-//! any kind, a whole [`CallToolResult`](crate::protocol::CallToolResult), or a `Result` of these.
+//! any kind, a whole [`CallToolResult`](crate::protocol::CallToolResult), or a `Result` of these. An `Err` is a [failed result](crate::guide::errors), which
+//! the model reads.
 //!
 //! ```
 //! use tinymcp::protocol::{AudioContent, CallToolResult, Content, ImageContent, ResourceContents};

@@ -5,9 +5,11 @@
 //!
 //! | | by default | with the feature `validation` |
 //! |---|---|---|
-//! | a tool made by [`tool!`](macro@crate::tool) | its arguments are read by their types | the same; its results are compared as well |
+//! | a tool made by [`tool!`](macro@crate::tool) | its arguments are read by their types | the same; structured results are compared as well |
 //! | a schema given at run time, [`FnTool::new`](crate::FnTool::new) | types, required and unknown members, `enum`, `const`, `items` | all of it |
 //! | [`output_schema`](crate::FnTool::output_schema) | not compared | structured results are compared with it, by the server and the client |
+//! | a form that a client answers | kinds, bounds and choices of its fields, by both sides | all of its schema |
+//! | a remote tool in a local registry | its arguments are not compared before they are sent | they are, if its schema can be used |
 //! | a client's calls | their arguments are not compared | results are compared with the output schemas it has listed |
 //!
 //! ```

@@ -15,9 +15,8 @@ use crate::json::{FromJson, Json};
 use crate::jsonrpc::{BadFrame, Incoming, RequestId};
 
 impl Shared {
-    /// Ends the call that `frame`, which is no message, was meant to answer, if there is one; `true` if it could be
-    /// mended.
-    pub(super) fn hear_garbled(&self, frame: &[u8], bad: &BadFrame) -> bool {
+    /// Ends the call that `frame`, which is no message, was meant to answer, if there is one.
+    pub(super) fn hear_garbled(&self, frame: &[u8], bad: &BadFrame) -> Heard {
         let text = String::from_utf8_lossy(frame);
         if matches!(text, Cow::Owned(_)) {
             // As with lone surrogates: a character is lost, not the answer.
@@ -26,15 +25,27 @@ impl Shared {
             {
                 if self.pending.complete(&id, Ok(Json::of_frame(result))) {
                     log::debug!("replaced what is not UTF-8 in the answer to {id} by U+FFFD");
-                    return true;
+                    return Heard::Mended;
                 }
             }
         }
-        if let Some(id) = answered(&text) {
-            self.pending.complete(&id, Err(NoResult::Garbled(bad.error.message.clone())));
+        let garbled = || Err(NoResult::Garbled(bad.error.message.clone()));
+        match answered(&text).is_some_and(|id| self.pending.complete(&id, garbled())) {
+            true => Heard::Answer,
+            false => Heard::Nothing,
         }
-        false
     }
+}
+
+/// What a frame that is no message turned out to be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// An answer with wrong bytes in its texts, which has been delivered.
+    Mended,
+    /// An answer, whose call has failed.
+    Answer,
+    /// Nothing that is known here.
+    Nothing,
 }
 
 /// The id in a text that begins like a response, as far as it can be read.

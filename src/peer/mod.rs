@@ -354,6 +354,9 @@ impl Peer {
         self.0.end.get().cloned()
     }
 
+    /// For a thread that has waited for the peer for some time: what the peer does before it answers may need the place of
+    /// this thread in the pool. A person who is asked takes minutes, and tools must be callable meanwhile.
+    ///
     /// Ends the connection if the peer's process has ended and yet its output has not.
     pub(crate) fn look_after(&self) {
         self.0.look_after();
@@ -414,9 +417,13 @@ pub(crate) enum NotStarted {
 }
 
 impl Shared {
+    /// For a thread that has waited for the peer for some time: what the peer does before it answers may need the place of
+    /// this thread in the pool. A person who is asked takes minutes, and tools must be callable meanwhile.
+    ///
     /// Ends the connection if the peer's process has ended and yet its output has not: something that it started holds the
     /// pipe open, and would keep every caller until its timeout.
     fn look_after(&self) {
+        self.pool.lend();
         if self.end.get().is_some() || !self.link.has_ended() {
             return;
         }

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 
 use super::call::NotServed;
 use super::density::Density;
+use super::garbled::Heard;
 use super::pending::NoResult;
 use super::serve::{Outcome, busy, with_buffer};
 use super::{Call, Ground, Request, Shared};
@@ -459,10 +460,13 @@ impl Shared {
 
     pub(super) fn refuse(&self, frame: &[u8], bad: &BadFrame) {
         // Half a frame is the last of a peer that has died: its end says more.
-        if !locked(&self.reading.reader).is_cut() && self.hear_garbled(frame, bad) {
+        let is_cut = locked(&self.reading.reader).is_cut();
+        let heard = if is_cut { Heard::Nothing } else { self.hear_garbled(frame, bad) };
+        if heard == Heard::Mended {
             return;
         }
-        if let Some(error) = self.role.bad_frame(frame, bad) {
+        // An answer is not answered: its id is one of ours, and for the peer perhaps that of a call of its own.
+        if let Some(error) = self.role.bad_frame(frame, bad).filter(|_| heard == Heard::Nothing) {
             self.answer(bad.id.as_ref().filter(|id| !self.in_flight.is_open(id)), &error);
         }
     }

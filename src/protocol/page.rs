@@ -194,12 +194,12 @@ mod tests {
         );
         let (good, bad) = names(&resources);
         assert_eq!(good, ["a:b"]);
-        assert_eq!(bad, [("a:c", "name: missing"), ("-", "uri: missing"), ("-", "uri: empty")]);
+        assert_eq!(bad, [("a:c", "name: missing"), ("d", "uri: missing"), ("e", "uri: empty")]);
         let templates: Page<ResourceTemplate> =
             read(r#"{"resourceTemplates":[{"uri":"a:b","name":"b"},{"uriTemplate":"a:{b}","name":"b"}]}"#);
         let (good, bad) = names(&templates);
         assert_eq!(good, ["a:{b}"]);
-        assert_eq!(bad, [("-", "uriTemplate: missing")]);
+        assert_eq!(bad, [("b", "uriTemplate: missing")]);
     }
 
     #[test]

@@ -114,7 +114,7 @@ impl ServerBuilder {
             limits: Limits {
                 in_flight: 1024,
                 threads: 64,
-                pending: 256,
+                pending: 4096,
                 unsent_bytes: 16 * 1024 * 1024,
                 frame_bytes: DEFAULT_MAX_FRAME_BYTES,
             },
@@ -302,7 +302,8 @@ impl ServerBuilder {
         self
     }
 
-    /// How many threads run tools for one connection; at least one. More calls wait. Default: 64.
+    /// How many threads run tools for one connection; at least one. More calls wait. Not counted is a call that has waited
+    /// for an answer of its Legacy client for 250 ms: the client may call others before it answers. Default: 64.
     #[must_use]
     pub fn max_threads(mut self, threads: usize) -> Self {
         self.limits.threads = threads;

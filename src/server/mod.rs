@@ -1,4 +1,7 @@
-//! The server: serves a registry of tools to any number of connections, in both eras at once.
+//! The server: serves tools, resources and prompts to any number of connections, in both eras at once.
+//!
+//! A [`Server`] is made by its [`ServerBuilder`] from registries, which may change while it runs. A [`ServerHandle`] stops it, and tells its
+//! clients of changes. The [guide](crate::guide) shows how, a page a theme.
 //!
 //! The unit of serving is a request plus an outlet for what precedes its answer. Which era a request is of is decided by
 //! the request alone; what a Legacy handshake settled is a value looked up on the side.
@@ -47,7 +50,7 @@ use crate::sync::{CancelToken, Deadline, Mutex, lock};
 use crate::tool::{ChangeListener, ToolRegistry};
 use crate::transport::{OpenOptions, Patience, Stdio, Transport, tapped};
 
-/// A server that offers the tools of a [`ToolRegistry`].
+/// A server that offers the tools of a [`ToolRegistry`], and what else it was [built](ServerBuilder) with.
 ///
 /// ```no_run
 /// use tinymcp::{Server, ToolError, ToolRegistry, tool};

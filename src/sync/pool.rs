@@ -15,9 +15,10 @@ type Job = Box<dyn FnOnce(&Worker<'_>) + Send>;
 const IDLE: Duration = Duration::from_secs(10);
 
 /// A pool that grows when a job finds no idle thread, up to a bound, and shrinks again when there is
-/// nothing to do. It must grow: jobs wait for people and for each other.
+/// nothing to do. It must grow: jobs wait for people and for each other. A job that waits for the peer [lends](Self::lend)
+/// its place: what the peer does meanwhile may need a thread of this pool.
 ///
-/// Owner: the server or client it serves. Bound: `max_threads`, `max_queued`. End: [`close`](Self::close), or drop,
+/// Owner: the server or client it serves. Bound: `max_threads` that work, `max_queued`. End: [`close`](Self::close), or drop,
 /// which waits a short grace; a thread that is still busy then is left to itself and reported.
 #[derive(Debug)]
 pub(crate) struct ThreadPool {
@@ -53,9 +54,24 @@ struct State {
     idle: usize,
     /// Threads that only have their answer to send, see [`Worker::is_finishing`].
     finishing: usize,
+    /// Threads that wait for the peer, see [`ThreadPool::lend`].
+    lent: usize,
     /// A thread was started and has not come to look for a job yet.
     is_starting: bool,
     is_closed: bool,
+}
+
+/// The place of a thread among those of its pool.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    None,
+    /// In the pool at this address.
+    Taken(usize),
+    Lent,
+}
+
+thread_local! {
+    static PLACE: Cell<Place> = const { Cell::new(Place::None) };
 }
 
 impl std::fmt::Debug for Shared {
@@ -101,6 +117,20 @@ impl ThreadPool {
             log::warn!("no further thread for {}, {} are at work: {e}", self.shared.name, state.threads);
         }
         Ok(())
+    }
+
+    /// Another thread may work in place of the calling one, if that is of this pool, until its job is done.
+    pub(crate) fn lend(&self) {
+        let own = self.shared.address();
+        if PLACE.get() != Place::Taken(own) {
+            return;
+        }
+        PLACE.set(Place::Lent);
+        let mut state = self.shared.lock();
+        state.lent += 1;
+        if let Err(e) = self.shared.grow(&mut state) {
+            log::warn!("no further thread for {}, {} are at work: {e}", self.shared.name, state.threads);
+        }
     }
 
     /// Takes no more jobs, drops the waiting ones, and waits for the running ones. Returns how many threads
@@ -152,11 +182,20 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn address(self: &Arc<Self>) -> usize {
+        Arc::as_ptr(self).addr()
+    }
+
+    /// So many threads there may be now.
+    fn places(&self, state: &State) -> usize {
+        self.max_threads.saturating_add(state.lent)
+    }
+
     /// Starts a thread if jobs wait for none that is idle. One at a time: a burst of short jobs is done before the
     /// first new thread runs, and a thread that runs and finds more waiting starts the next.
     fn grow(self: &Arc<Self>, state: &mut State) -> io::Result<()> {
         let soon_idle = state.idle + state.finishing;
-        if state.is_starting || soon_idle >= state.queue.len() || state.threads >= self.max_threads {
+        if state.is_starting || soon_idle >= state.queue.len() || state.threads >= self.places(state) {
             return Ok(());
         }
         let shared = Arc::clone(self);
@@ -170,12 +209,16 @@ impl Shared {
         self.lock().is_starting = false;
         while let Some(job) = self.next() {
             let worker = Worker { shared: &self, is_finishing: Cell::new(false) };
+            PLACE.set(Place::Taken(self.address()));
             if catch_unwind(AssertUnwindSafe(|| job(&worker))).is_err() {
                 // Calls catch their own panics and answer; this is the last line of defence.
                 log::error!("a job of {} panicked", self.name);
             }
             if worker.is_finishing.get() {
                 self.lock().finishing -= 1;
+            }
+            if PLACE.replace(Place::None) == Place::Lent {
+                self.lock().lent -= 1;
             }
         }
         self.ended.notify_all();
@@ -185,6 +228,9 @@ impl Shared {
     fn next(self: &Arc<Self>) -> Option<Job> {
         let mut state = self.lock();
         loop {
+            if state.threads > self.places(&state) {
+                break; // it worked in the place of one that is back
+            }
             if let Some(job) = state.queue.pop_front() {
                 if let Err(e) = self.grow(&mut state) {
                     log::warn!("no further thread for {}, {} are at work: {e}", self.name, state.threads);
@@ -231,6 +277,57 @@ mod tests {
         }
         drop(done_tx);
         assert_eq!(done_rx.iter().count(), 50);
+    }
+
+    #[test]
+    fn a_job_that_lends_its_place_keeps_no_other_waiting() {
+        let pool = Arc::new(ThreadPool::new("test-pool", 1, 64));
+        let other = Arc::new(ThreadPool::new("test-pool", 1, 64));
+        let (hold_tx, hold_rx) = bounded::<()>(0);
+        let (at_work_tx, at_work_rx) = unbounded();
+        for _ in 0..20 {
+            let (hold, at_work) = (hold_rx.clone(), at_work_tx.clone());
+            let pools = [Arc::downgrade(&other), Arc::downgrade(&pool)];
+            pool.execute(move |_| {
+                pools.iter().filter_map(std::sync::Weak::upgrade).for_each(|pool| pool.lend());
+                let _ = at_work.send(());
+                let _ = hold.recv();
+            })
+            .expect("room");
+        }
+        for _ in 0..20 {
+            at_work_rx.recv_timeout(Duration::from_secs(60)).expect("all are at work at once");
+        }
+        drop(hold_tx);
+        // They are back, and one place is left.
+        let (busy, most) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(0)));
+        let (done_tx, done) = unbounded();
+        for _ in 0..20 {
+            let (busy, most, done) = (busy.clone(), most.clone(), done_tx.clone());
+            pool.execute(move |_| {
+                let count = |by: i32| {
+                    let mut busy = busy.lock().expect("no panic");
+                    *busy += by;
+                    *busy
+                };
+                let now = count(1);
+                let mut most = most.lock().expect("no panic");
+                *most = now.max(*most);
+                drop(most);
+                std::thread::yield_now();
+                count(-1);
+                let _ = done.send(());
+            })
+            .expect("room");
+        }
+        for _ in 0..20 {
+            done.recv_timeout(Duration::from_secs(60)).expect("done");
+        }
+        let mut state = pool.shared.lock();
+        while state.threads > 1 {
+            state = pool.shared.ended.wait(state).expect("no panic");
+        }
+        assert_eq!((state.lent, other.shared.lock().threads), (0, 0));
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(crate) const CASES: &[Case] = &[
 const SOON: Duration = Duration::from_secs(20);
 
 /// A client that answers everything, and what it was asked and told.
-struct Seen {
+pub(crate) struct Seen {
     /// Each question in short.
     questions: Arc<Mutex<Vec<String>>>,
     /// What the user does with the next forms; accepts once there is no more.
@@ -55,7 +55,7 @@ fn filled_in(form: &tinymcp::client::Asked<tinymcp::protocol::ElicitFormParams>)
     content
 }
 
-fn answering() -> (ClientBuilder, Seen) {
+pub(crate) fn answering() -> (ClientBuilder, Seen) {
     let questions = Arc::<Mutex<Vec<String>>>::default();
     let refusals = Arc::<Mutex<Vec<ElicitResult>>>::default();
     let (told, notices) = channel();
@@ -93,7 +93,7 @@ fn answering() -> (ClientBuilder, Seen) {
 }
 
 impl Seen {
-    fn asked(&self) -> Vec<String> {
+    pub(crate) fn asked(&self) -> Vec<String> {
         std::mem::take(&mut *locked(&self.questions))
     }
 
@@ -121,7 +121,7 @@ fn text(used: &Used, tool: &str, arguments: Value) -> String {
     used.client.call_tool(tool, arguments).expect("a result").text_content()
 }
 
-fn everything(peers: &Peers, builder: ClientBuilder) -> Used {
+pub(crate) fn everything(peers: &Peers, builder: ClientBuilder) -> Used {
     let used =
         peers.open_as(builder, &ANY, peers.node(), [peers.npm("mcp-server-everything"), "stdio".into()]);
     assert_eq!(used.client.initialize().expect("settled").version, ProtocolVersion::V2025_11_25);

@@ -16,6 +16,7 @@ mod our_client;
 mod our_server;
 mod peers;
 mod server_features;
+mod tasks;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -34,6 +35,10 @@ fn main() -> ExitCode {
         our_server::serve();
         return ExitCode::SUCCESS;
     }
+    if args.first().is_some_and(|arg| arg == tasks::SERVE) {
+        tasks::serve();
+        return ExitCode::SUCCESS;
+    }
     let Some(dir) = std::env::var_os("TINYMCP_INTEROP").filter(|dir| !dir.is_empty()) else {
         println!("interop: no peers (set TINYMCP_INTEROP), nothing tested");
         return ExitCode::SUCCESS;
@@ -44,6 +49,7 @@ fn main() -> ExitCode {
         .chain(client_features::CASES)
         .chain(our_server::CASES)
         .chain(server_features::CASES)
+        .chain(tasks::CASES)
         .copied()
         .chain(our_server::notes_case());
     let chosen = cases.filter(|(name, _)| args.is_empty() || args.iter().any(|arg| name.contains(arg)));

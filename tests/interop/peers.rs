@@ -180,10 +180,15 @@ pub(crate) struct Used {
 impl Used {
     /// Closes and checks what must be true of any connection.
     pub(crate) fn close(self) {
+        self.close_by(EndStep::EndOfInput);
+    }
+
+    /// The same for a server that needs more than the end of its input.
+    pub(crate) fn close_by(self, step: EndStep) {
         let version = self.client.initialize().expect("settled").version.clone();
         assert_eq!(self.client.noise(), 0, "lines on the server's stdout that are no messages");
         let report = self.client.close().expect("the server ends");
-        assert_eq!(report.ending.step, EndStep::EndOfInput, "{report:?}");
+        assert_eq!(report.ending.step, step, "{report:?}");
         assert!(report.flushed && !report.ending.orphans_signalled && !report.reader_detached, "{report:?}");
         assert_eq!(report.handlers_detached, 0, "{report:?}");
         assert_eq!(left_behind(&self.mark, Duration::ZERO), Vec::<String>::new(), "left behind");
