@@ -37,7 +37,7 @@
 //! | resources and tasks watched for a connection, over all its subscriptions, server | 1,024 | | error -32603, "server busy" |
 //! | the URI of a resource that is watched, server | 8 KiB | | error -32602 |
 //! | elicitations by URL that a server remembers for a connection | 1,024 | | of the oldest it cannot say that they are complete |
-//! | questions of a connection that are open, server | 256 | | [`AskError::Failed`](crate::context::AskError::Failed) |
+//! | questions of a connection that are open, server | 4,096 | | [`AskError::Failed`](crate::context::AskError::Failed) |
 //! | states of calls that wait for input, server | 1,024, and 16 MiB; none over 1 MiB | [`state_store`](crate::server::ServerBuilder::state_store) | the oldest is forgotten; a larger one fails its call |
 //! | tasks of a server, those that have ended included | 1,024 | [`TaskOptions::with_max_tasks`](crate::server::TaskOptions::with_max_tasks) | the oldest that have ended make room, else error -32603 |
 //! | tasks that run at once | 64 | [`TaskOptions::with_max_running`](crate::server::TaskOptions::with_max_running) | further ones wait |
