@@ -108,6 +108,9 @@ fn what_cannot_be_answered_is_an_error_that_says_why() {
     };
     let sample = json!({"messages": [], "maxTokens": 5});
     let with_tools = json!({"messages": [], "maxTokens": 5, "tools": []});
+    let result =
+        json!([{"type": "tool_result", "toolUseId": "1", "content": []}, {"type": "text", "text": "and"}]);
+    let mixed = json!({"messages": [{"role": "user", "content": result}], "maxTokens": 5});
     let url = json!({"mode": "url", "message": "m", "url": "https://a.example", "elicitationId": "1"});
     let voice = json!({"mode": "voice", "message": "m"});
     let (_client, mut peer) = greeted(able());
@@ -120,6 +123,7 @@ fn what_cannot_be_answered_is_an_error_that_says_why() {
         ("sampling/createMessage", sample, -1, "rejected"),
         ("sampling/createMessage", json!({}), -32602, "params.messages: missing"),
         ("sampling/createMessage", with_tools, -32602, "sampling with tools"),
+        ("sampling/createMessage", mixed, -32602, "messages[0]: tool results are mixed with other content"),
         ("roots/list", json!({}), -32603, "https://example.com does not begin with file://"),
         ("vision/look", json!({}), -32601, "vision/look"),
     ] {

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tinymcp::context::{Ability, AskError, Question};
+use tinymcp::json::Object;
 use tinymcp::protocol::{
     CompletionContext, CreateMessageParams, ElicitParams, ElicitUrlParams, IncludeContext, PrimitiveSchema,
-    RequestedSchema,
+    RequestedSchema, ToolUseContent,
 };
 use tinymcp::testing::ScriptedPeer;
 use tinymcp::{Context, FnTool, PromptRegistry, ProtocolVersion, Server, ToolError, ToolRegistry, prompt};
@@ -67,6 +68,13 @@ fn tools() -> ToolRegistry {
         .register(tool("optional", |cx| match cx.supports(Ability::Form) {
             true => Ok("asks".to_owned()),
             false => Ok("does without".to_owned()),
+        }))
+        .expect("registered");
+    tools
+        .register(tool("unbalanced", |cx| {
+            let call = ToolUseContent::new("1", "clock", Object::new());
+            let ask = CreateMessageParams::new(10).with_assistant(call).with_user("Well?");
+            Ok(cx.ask((Question::roots("where"), Question::sample("said", ask)))?.1.text_content())
         }))
         .expect("registered");
     tools
@@ -368,6 +376,16 @@ fn a_client_that_goes_away_ends_the_waiting() {
     peer.close();
     let answer = told.recv_timeout(Duration::from_secs(20)).expect("the handler went on");
     assert!(matches!(answer, Err(AskError::Closed)), "{answer:?}");
+}
+
+#[test]
+fn what_must_not_be_asked_is_not() {
+    let problem = "said cannot be asked: messages[0]: 1 has no result in the next message";
+    let mut peer = ScriptedPeer::for_server(&server());
+    assert_eq!(text(&round(&mut peer, 1, "unbalanced", json!({}))), problem);
+    let mut peer = legacy(&ProtocolVersion::V2025_11_25, &able());
+    call(&mut peer, 1, json!({"name": "unbalanced"}));
+    assert_eq!(text(&peer.expect_result(1).to_value()), problem);
 }
 
 #[test]

@@ -16,12 +16,10 @@ use crate::error::Result;
 use crate::json::Json;
 use crate::jsonrpc::ErrorObject;
 use crate::peer::Limits;
-use crate::protocol::capability::ClientCapabilities;
-use crate::protocol::elicitation::{ElicitFormParams, ElicitResult, ElicitUrlParams};
-use crate::protocol::lifecycle::Implementation;
-use crate::protocol::roots::{ListRootsParams, Root};
-use crate::protocol::sampling::{CreateMessageParams, CreateMessageResult};
-use crate::protocol::version::ProtocolVersion;
+use crate::protocol::{
+    ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult,
+    ElicitUrlParams, Implementation, ListRootsParams, ProtocolVersion, Root,
+};
 use crate::transport::{ChildProcess, DEFAULT_MAX_FRAME_BYTES, OpenOptions, Patience, Tap, Transport};
 
 /// How long a client waits. `None` is for ever.

@@ -35,7 +35,7 @@ pub(crate) enum NotAnswered {
 }
 
 /// Asks all `questions` at once for the sake of `call` and waits: for all answers, at most `patience`, or until `call` is
-/// cancelled. One outcome a question, in their order.
+/// cancelled. One outcome a question, in their order; if one cannot be sent, that is the outcome of all.
 ///
 /// A thread that reads lends the reading role while it runs a call, so a stand-by reads the answers.
 pub(crate) fn ask(
@@ -49,6 +49,11 @@ pub(crate) fn ask(
     };
     let asking = Asking { outlet, pending, call, start: Instant::now(), patience };
     let open: Vec<_> = questions.iter().map(|question| asking.begin(question)).collect();
+    if let Some(failed) = open.iter().find_map(|waiting| waiting.as_ref().err()).cloned() {
+        // Nobody is to think about the others, and nobody to wait for them.
+        open.iter().flatten().for_each(|waiting| asking.withdraw(waiting, "another question was not sent"));
+        return questions.iter().map(|_| Err(failed.clone())).collect();
+    }
     open.into_iter().map(|waiting| waiting.and_then(|waiting| asking.finish(&waiting))).collect()
 }
 

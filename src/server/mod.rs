@@ -127,7 +127,9 @@ impl Server {
         let connection = Arc::new(Connection::new(Arc::clone(&self.0)));
         let setup = Setup { limits: config.limits.clone(), writing: Writing::Direct, runs_short_calls: true };
         let role = Arc::<Connection>::clone(&connection);
-        let peer = Peer::start(opened, role, &setup).map_err(cannot("cannot start a thread"))?;
+        let peer = Peer::start(opened, role, &setup)
+            .inspect_err(|_| self.0.end_subscriptions(connection.number)) // it listens to nothing
+            .map_err(cannot("cannot start a thread"))?;
         let (ended, stopped, broken) = (peer.ended(), self.0.stop.receiver(), peer.broken());
         select! {
             recv(ended) -> _ => {}
