@@ -134,7 +134,8 @@ impl ErrorObject {
         Self::new(ErrorCode::METHOD_NOT_FOUND, format!("unknown method: {method}"))
     }
 
-    pub(crate) fn invalid_params(problem: impl fmt::Display) -> Self {
+    /// -32602: the parameters are wrong; name the one and what was expected.
+    pub fn invalid_params(problem: impl fmt::Display) -> Self {
         Self::new(ErrorCode::INVALID_PARAMS, problem.to_string())
     }
 
@@ -142,7 +143,8 @@ impl ErrorObject {
         Self::new(ErrorCode::INVALID_REQUEST, problem.to_string())
     }
 
-    pub(crate) fn internal(problem: impl fmt::Display) -> Self {
+    /// -32603: the receiver failed.
+    pub fn internal(problem: impl fmt::Display) -> Self {
         Self::new(ErrorCode::INTERNAL_ERROR, problem.to_string())
     }
 }

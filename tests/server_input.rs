@@ -325,7 +325,17 @@ fn urls_that_must_be_visited_are_an_error_in_2025_11_25_and_a_question_after_it(
     let asked = round(&mut peer, 1, "login", json!({}));
     let url = &asked["inputRequests"]["7"]["params"];
     assert_eq!((&url["mode"], &url["url"]), (&json!("url"), &json!("https://example.com/login")));
-    // Who cannot be sent there is told so.
+    // Who cannot be sent there is told so, in every revision.
+    for version in &ProtocolVersion::ALL[..] {
+        if version.is_modern() {
+            continue;
+        }
+        let mut peer = legacy(version, &json!({"elicitation": {"form": {}}}));
+        call(&mut peer, 1, json!({"name": "login"}));
+        let result = peer.expect_result(1).to_value();
+        assert_eq!(text(&result), "the client does not support elicitation by a URL", "{version}");
+    }
+    let mut peer = ScriptedPeer::for_server(&server());
     call(&mut peer, 2, json!({"name": "login", "_meta": modern(&json!({"elicitation": {"form": {}}}))}));
     assert_eq!(peer.expect_error(tinymcp::RequestId::from(2)).code, -32021);
 }
@@ -425,4 +435,16 @@ fn an_answer_that_is_no_message_fails_its_question_and_is_not_answered() {
         let result = peer.expect_result(1).to_value();
         assert_eq!(result["isError"], true, "{garbled}: {result}");
     }
+}
+
+#[test]
+fn a_server_that_stops_answers_the_calls_that_wait_for_their_client() {
+    let server = Server::builder("asks", "1").tools(tools()).grace(Duration::ZERO).build().expect("a server");
+    let mut peer = ScriptedPeer::for_server(&server);
+    peer.request(0, "initialize", json!({"protocolVersion": "2025-11-25", "capabilities": able()}));
+    peer.expect_result(0);
+    call(&mut peer, 1, json!({"name": "insist"}));
+    peer.expect_request("elicitation/create");
+    server.handle().stop();
+    assert_eq!(text(&peer.expect_result(1).to_value()), "the connection has ended");
 }

@@ -178,6 +178,10 @@ impl Context {
     pub(crate) fn require(&self, elicitations: Vec<ElicitUrlParams>) -> Result<(), AskError> {
         if let Caller::Legacy(client) = &self.0.caller {
             // It gets an error that says the same, and is told when they are done.
+            // spec: 2025-11-25 client/elicitation#capabilities (MUST NOT be asked in a mode that was not declared)
+            if !self.supports(Ability::Url) {
+                return Err(Ability::Url.missing());
+            }
             let ids = elicitations.iter().filter_map(|params| params.elicitation_id.as_ref());
             ids.for_each(|id| client.url_asked(id));
             return Ok(());

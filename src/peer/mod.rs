@@ -382,6 +382,11 @@ impl Peer {
         finished
     }
 
+    /// Nobody waits for an answer of the peer any more.
+    pub(crate) fn end_questions(&self) {
+        self.0.pending.close();
+    }
+
     /// Ends the connection in bounded time, whatever the peer does.
     pub(crate) fn close(&self, reason: &str, patience: &Patience) -> CloseReport {
         let shared = &self.0;

@@ -139,7 +139,13 @@ impl Server {
         }
         // They are no work to drain: they would never be done.
         self.0.end_subscriptions(connection.number);
-        if !peer.drain(Deadline::after(Some(config.grace))) {
+        let mut finished = peer.drain(Deadline::after(Some(config.grace)));
+        if !finished {
+            // Handlers that wait for their client learn that there is no more time, and can still answer.
+            peer.end_questions();
+            finished = peer.drain(Deadline::after(Some(LAST_ANSWERS)));
+        }
+        if !finished {
             log::warn!("requests are left unfinished after the grace of {}", Seconds(config.grace));
         }
         self.0.changes.forget(connection.number);
@@ -196,6 +202,9 @@ impl Server {
         self.0.config.features.iter().find_map(|feature| feature.resources())
     }
 }
+
+/// How long handlers have to answer whose questions were given up at the end of the grace.
+const LAST_ANSWERS: Duration = Duration::from_millis(100);
 
 /// How long a server waits for its own threads at the end. A stdin that stays open would keep the reader for ever.
 const END_PATIENCE: Patience = Patience {

@@ -114,7 +114,7 @@ impl ToolError {
     }
 
     /// The user must visit URLs before this can go on: the client sends them there and calls again. A 2025-11-25 client gets
-    /// the error -32042, a Modern one a question, others the error as it is.
+    /// the error -32042, a Modern one a question. A client that cannot send its user to a URL is told that it lacks this.
     #[must_use]
     pub fn url_elicitation_required(elicitations: Vec<ElicitUrlParams>) -> Self {
         let error = UrlElicitationRequired::new(elicitations.clone()).into();
