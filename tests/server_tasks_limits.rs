@@ -160,3 +160,16 @@ fn many_answer_and_cancel_at_once() {
         }
     }
 }
+
+#[test]
+fn a_result_that_is_waited_for_at_the_end_of_the_input_is_answered() {
+    let (server, gate) = server();
+    let mut dialog = legacy(&server);
+    let id = make(&mut dialog, "held");
+    dialog.peer.request(77, "tasks/result", json!({"taskId": id}));
+    dialog.peer.request(78, "ping", json!({}));
+    dialog.peer.expect_result(78);
+    dialog.peer.close();
+    gate.open();
+    dialog.peer.expect_result(77);
+}

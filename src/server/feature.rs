@@ -14,6 +14,7 @@ use crate::peer::Served;
 use crate::prompt::PromptRegistry;
 use crate::protocol::{CompleteParams, Completion, ProtocolVersion, ServerCapabilities};
 use crate::resource::ResourceRegistry;
+use crate::sync::Deadline;
 use crate::tool::{ChangeListener, Tool, ToolError};
 
 /// A feature of a server: some methods and their answers. Behind a trait, so that a program links only the features
@@ -69,6 +70,9 @@ pub(super) trait Feature: Send + Sync {
     fn take_call(&self, _asked: &mut Asked<'_>, _tool: &Arc<dyn Tool>, _out: &mut Vec<u8>) -> Option<Served> {
         None
     }
+
+    /// Waits for what requests of this connection are to be answered with, and no thread serves now.
+    fn drain(&self, _connection: u64, _deadline: Deadline) {}
 
     /// The connection of this number has ended, or is about to.
     fn connection_ended(&self, _connection: u64) {}

@@ -139,7 +139,9 @@ impl Server {
         }
         // They are no work to drain: they would never be done.
         self.0.end_subscriptions(connection.number);
-        let mut finished = peer.drain(Deadline::after(Some(config.grace)));
+        let deadline = Deadline::after(Some(config.grace));
+        config.features.iter().for_each(|feature| feature.drain(connection.number, deadline));
+        let mut finished = peer.drain(deadline);
         if !finished {
             // Handlers that wait for their client learn that there is no more time, and can still answer.
             peer.end_questions();

@@ -16,6 +16,7 @@ mod tests;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use crossbeam_channel::{Receiver, Sender, bounded};
 pub use options::TaskOptions;
 use run::{Caller, Mailbox, Relay, Run};
 use store::{Moment, NewTask, Outcome, Owner, Store, Waiter, legacy_task};
@@ -33,7 +34,7 @@ use crate::peer::{Call, Ground, Outlet, Served};
 use crate::protocol::task::legacy::{CreateTaskResult, ListTasksResult, TaskMetadata, TasksCapability};
 use crate::protocol::task::{TASKS_EXTENSION, Task, TaskStatus, extension_required};
 use crate::protocol::{ProtocolVersion, ServerCapabilities};
-use crate::sync::{Mutex, Refused, ThreadPool, lock};
+use crate::sync::{Deadline, Mutex, Refused, ThreadPool, lock};
 use crate::tool::{ChangeListener, TaskMode, Tool};
 
 /// Owner: the server. Threads: `mcp-task`, up to [`TaskOptions::max_running`]. End: the server's, which cancels what runs.
@@ -49,7 +50,12 @@ pub(super) struct Tasks {
     store: Mutex<Store>,
     /// Tells of changes, once the server is built.
     changes: OnceLock<Arc<Changes>>,
+    /// Something was answered. One place: whoever ends a connection looks for himself.
+    answered: (Sender<()>, Receiver<()>),
 }
+
+/// How often a connection that ends looks whether its tasks are done: several may end at once, and one notice wakes one.
+const LOOK: Duration = Duration::from_millis(50);
 
 impl Tasks {
     /// Works on the store, and then does what that leads to, without waiting for a client.
@@ -68,10 +74,15 @@ impl Tasks {
             let result = work(&mut store, Moment::now());
             (result, std::mem::take(&mut store.after))
         };
+        let has_answers = !after.answers.is_empty();
         for (waiter, outcome) in after.answers {
             if let Some(outlet) = waiter.outlet.upgrade() {
                 outlet.answer(&waiter.call, outcome.as_answer(), waits);
             }
+        }
+        if has_answers {
+            // A place that is taken says the same.
+            let _ = self.answered.0.try_send(());
         }
         drop(after.jobs);
         if let Some(changes) = self.changes.get() {
@@ -94,7 +105,10 @@ impl TaskFeature {
     pub(super) fn new(options: TaskOptions) -> Self {
         let pool = ThreadPool::new("mcp-task", options.max_running, options.max_tasks.max(1));
         let store = Mutex::new(Store::new(options.clone()));
-        Self { tasks: Arc::new(Tasks { options, store, changes: OnceLock::new() }), pool }
+        Self {
+            tasks: Arc::new(Tasks { options, store, changes: OnceLock::new(), answered: bounded(1) }),
+            pool,
+        }
     }
 
     /// How long the task is to live that a call becomes; `None` if it becomes none.
@@ -364,6 +378,14 @@ impl Feature for TaskFeature {
         let ids = Vec::<String>::from_json(raw).map_err(|e| bad_filter(e.inside(TASKS)))?;
         filter.tasks = Some(self.tasks.with(|store, now| store.known(Owner::Bearer, ids, now)));
         Ok(())
+    }
+
+    fn drain(&self, connection: u64, deadline: Deadline) {
+        while lock(&self.tasks.store).is_awaited(connection) && !deadline.has_passed() {
+            let until = deadline.earlier(Deadline::after(Some(LOOK)));
+            // By its answer, or by the time: both are looked at.
+            let _ = until.instant().map(|at| self.tasks.answered.1.recv_deadline(at));
+        }
     }
 
     fn connection_ended(&self, connection: u64) {

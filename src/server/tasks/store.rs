@@ -393,6 +393,12 @@ impl Store {
         }
     }
 
+    /// Whether a request of `connection` waits for what a task comes to.
+    pub(super) fn is_awaited(&self, connection: u64) -> bool {
+        let mut own = self.tasks.values().filter(|entry| entry.owner == Owner::Connection(connection));
+        own.any(|entry| entry.waiters.iter().any(|waiter| waiter.call.while_open(|| ()).is_some()))
+    }
+
     /// Forgets the tasks of a connection, which nobody can see any more.
     pub(super) fn forget(&mut self, connection: u64) {
         self.remove(|entry| entry.owner == Owner::Connection(connection), "the connection has ended");

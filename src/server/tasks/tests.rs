@@ -266,6 +266,7 @@ fn requests_for_results_are_answered_when_those_are_known() {
         options: TaskOptions::default(),
         store: Mutex::new(Store::new(TaskOptions::default())),
         changes: OnceLock::new(),
+        answered: crossbeam_channel::bounded(1),
     };
     let one = Owner::Connection(1);
     let wait = |id: &str, request: i64| {
