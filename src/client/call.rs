@@ -165,7 +165,8 @@ pub(super) struct Open {
     start: Instant,
     /// When the first round of the call was sent, if this is a later one.
     began: Option<Instant>,
-    pub(super) options: CallOptions,
+    /// Shared, as an open call is moved about, and options are large.
+    pub(super) options: Arc<CallOptions>,
 }
 
 impl Open {
@@ -233,7 +234,7 @@ impl Open {
                 session.closed(Phase::Call(method.to_string()), Some(&settled.peer), start.elapsed())
             }
         })?;
-        let (session, options) = (Arc::clone(session), options.clone());
+        let (session, options) = (Arc::clone(session), Arc::new(options.clone()));
         Ok(Self { session, settled, method, waiting, start, began: None, options })
     }
 
@@ -386,8 +387,9 @@ pub(super) fn request_in_rounds(
 ) -> Result<(Json, bool)> {
     let write = |out: &mut Vec<u8>| write_members(out, params);
     let open = Open::start(session, settled, method.name(), &write, options)?;
+    let answer = open.wait();
     let mut rounds = Rounds::new(&open, name, &write);
-    let result = rounds.finish(open, |result, settled| {
+    let result = rounds.finish(open, answer, |result, settled| {
         let kind = Members::of(result.as_raw()).ok().and_then(|mut members| members.lenient("resultType"));
         let asks = settled.is_modern() && kind == Some(ResultType::InputRequired);
         Ok((!asks).then(|| result.clone()))

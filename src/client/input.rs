@@ -88,20 +88,21 @@ impl<'a> Rounds<'a> {
         Self { name, write_members, deadline: first.total(), count: 0, empty: 0, visited: Vec::new() }
     }
 
-    /// Waits for the result; `read` is `None` for one that asks.
+    /// Goes on from the `answer` to the round `open` until there is a result; `read` is `None` for one that asks.
     pub(super) fn finish<T>(
         &mut self,
         mut open: Open,
+        mut answer: Result<Json>,
         read: impl Fn(&Json, &Settled) -> Result<Option<T>>,
     ) -> Result<T> {
         loop {
-            let answer = open.wait();
             if let Ok(result) = &answer {
                 if let Some(done) = read(result, &open.settled)? {
                     return Ok(done);
                 }
             }
             open = self.next(&open, answer)?;
+            answer = open.wait();
         }
     }
 

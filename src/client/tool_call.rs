@@ -126,19 +126,37 @@ enum Came {
     Task(Task),
 }
 
-/// Waits for a call to become a result or a task, in as many rounds as it takes.
-fn come(open: Open, name: &str, arguments: &Json) -> Result<Came> {
+/// Makes a result or a task of the `answer` to the first round, in as many further ones as it takes.
+fn come(open: Open, answer: Result<Json>, name: &str, arguments: &Json) -> Result<Came> {
     let write = members(&open.settled, name, arguments, &open.options)?;
     let (session, asked_for) = (Arc::clone(&open.session), open.options.task.is_some());
     Rounds::new(&open, name, &write)
-        .finish(open, |result, settled| came(result, settled, &session, asked_for))
+        .finish(open, answer, |result, settled| came(result, settled, &session, asked_for))
 }
 
 /// Waits for the result of a call, also if it becomes a task.
 fn finish(open: Open, name: &str, arguments: &Json, expectation: Expectation) -> Result<CallToolResult> {
+    let answer = open.wait();
+    if let (Ok(result), None) = (&answer, open.options.task) {
+        // Most calls end here: what is large is moved once.
+        let result = read(result, &open.settled)?;
+        if matches!(result.result_type, None | Some(ResultType::Complete)) {
+            return expectation.check(result, &open.settled);
+        }
+    }
+    finish_in_rounds(open, answer, name, arguments, expectation)
+}
+
+fn finish_in_rounds(
+    open: Open,
+    answer: Result<Json>,
+    name: &str,
+    arguments: &Json,
+    expectation: Expectation,
+) -> Result<CallToolResult> {
     let (session, settled) = (Arc::clone(&open.session), Arc::clone(&open.settled));
-    let (start, options) = (open.began(), open.options.clone());
-    match come(open, name, arguments)? {
+    let (start, options) = (open.began(), Arc::clone(&open.options));
+    match come(open, answer, name, arguments)? {
         Came::Result(result) => expectation.check(result, &settled),
         Came::Task(task) => {
             let task = TaskHandle::of_task(&session, task.task_id, name, expectation);
@@ -162,7 +180,8 @@ pub(super) fn tool_task(
     let expectation = Expectation::of(session, name, options);
     let open = send(session, name, arguments, options)?;
     let settled = Arc::clone(&open.settled);
-    Ok(match come(open, name, arguments)? {
+    let answer = open.wait();
+    Ok(match come(open, answer, name, arguments)? {
         Came::Result(result) => TaskHandle::of_result(session, expectation.check(result, &settled)?, name),
         Came::Task(task) => TaskHandle::of_task(session, task.task_id, name, expectation),
     })
@@ -210,8 +229,7 @@ pub(super) fn tool_once(
 
 /// Reads what a call came to; `None` if it is a question.
 fn came(result: &Json, settled: &Settled, session: &Session, asked_for: bool) -> Result<Option<Came>> {
-    let read = read_call_result(result.as_raw(), &settled.identity.version)
-        .map_err(|e| Error::Protocol(format!("the result of tools/call: {e}")))?;
+    let read = read(result, settled)?;
     let kind = read.result_type.as_ref();
     if kind == Some(&ResultType::InputRequired) && settled.is_modern() {
         return Ok(None);
@@ -221,6 +239,11 @@ fn came(result: &Json, settled: &Settled, session: &Session, asked_for: bool) ->
     }
     must_be_complete(kind)?;
     Ok(Some(Came::Result(read)))
+}
+
+fn read(result: &Json, settled: &Settled) -> Result<CallToolResult> {
+    read_call_result(result.as_raw(), &settled.identity.version)
+        .map_err(|e| Error::Protocol(format!("the result of tools/call: {e}")))
 }
 
 /// What the result of a call must look like. Nothing without the feature `validation`.
