@@ -12,7 +12,7 @@ use std::time::Duration;
 use log::{LevelFilter, Log, Metadata, Record};
 use serde_json::{Value, json};
 use tinymcp::transport::Stream;
-use tinymcp::{CloseReport, Server, ToolRegistry, tool};
+use tinymcp::{CancelToken, CloseReport, Server, ToolRegistry, tool};
 
 static HEARD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
@@ -35,13 +35,12 @@ fn heard() -> MutexGuard<'static, Vec<String>> {
 }
 
 /// A server that gives a call 50 ms at its end, and the two ends of its client.
-fn serving() -> (JoinHandle<CloseReport>, UnixStream, BufReader<UnixStream>) {
+/// Its tool returns when `held` is let go.
+fn serving(held: &CancelToken) -> (JoinHandle<CloseReport>, UnixStream, BufReader<UnixStream>) {
     let (requests, input) = UnixStream::pair().expect("a pair");
     let (answers, output) = UnixStream::pair().expect("a pair");
-    let stuck = tool! { fn stuck() -> &'static str {
-        std::thread::sleep(Duration::from_millis(600));
-        "done"
-    } };
+    let held = held.clone();
+    let stuck = tool! { fn stuck() -> bool { held.wait_timeout(Duration::from_secs(60)) } };
     let tools = ToolRegistry::new().with(stuck).expect("free");
     let server = Server::builder("s", "1").tools(tools).grace(Duration::from_millis(50)).build();
     let server = server.expect("a server");
@@ -65,7 +64,7 @@ fn it_is_said_that_work_is_left_unfinished_if_there_is_any() {
     let is_said = || heard().drain(..).any(|line| line.contains("left unfinished after the grace of 50 ms"));
 
     // The client is gone, and with it the stream of notices that it had open: that is no work.
-    let (serving, mut requests, mut answers) = serving();
+    let (serving, mut requests, mut answers) = serving(&CancelToken::new());
     send(&mut requests, 1, "subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
     let mut acknowledged = String::new();
     answers.read_line(&mut acknowledged).expect("an acknowledgement");
@@ -74,10 +73,12 @@ fn it_is_said_that_work_is_left_unfinished_if_there_is_any() {
     serving.join().expect("no panic");
     assert!(!is_said());
 
-    let (serving, mut requests, answers) = self::serving();
+    let held = CancelToken::new();
+    let (serving, mut requests, answers) = self::serving(&held);
     send(&mut requests, 1, "tools/call", json!({"name": "stuck", "arguments": {}}));
     drop(requests);
     serving.join().expect("no panic");
+    held.cancel("the server has ended");
     assert!(is_said());
     drop(answers);
 }
