@@ -1,9 +1,6 @@
 //! Content blocks: what tools, prompts and models say.
 
-use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
-
-use crate::json::{FromJson, JsonError, Members, Object, wire};
+use crate::json::{JsonError, Object, wire};
 
 use super::{Icon, ResourceContents, base64};
 
@@ -88,69 +85,67 @@ impl Content {
     }
 }
 
-impl FromJson for Content {
-    /// A block that is an object is never refused, so that one odd block does not cost the others.
-    fn from_json(raw: &RawValue) -> Result<Self, JsonError> {
-        let members = Members::of(raw)?;
-        let kind = members.iter().find(|(name, _)| *name == "type").map_or("", |(_, kind)| kind.get());
-        let read = match kind {
-            r#""text""# => TextContent::from_members(members).map(Self::Text),
-            r#""image""# => ImageContent::from_members(members).map(Self::Image),
-            r#""audio""# => AudioContent::from_members(members).map(Self::Audio),
-            r#""resource_link""# => ResourceLink::from_members(members).map(Self::ResourceLink),
-            r#""resource""# => EmbeddedResource::from_members(members).map(Self::Resource),
-            _ => return Ok(Self::Unknown(members.rest())),
-        };
-        read.or_else(|e| {
-            log::warn!("kept a content block as it came: {e}");
-            Object::from_json(raw).map(Self::Unknown)
-        })
-    }
-}
-
-impl Serialize for Content {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(content) => content.serialize(serializer),
-            Self::Image(content) => content.serialize(serializer),
-            Self::Audio(content) => content.serialize(serializer),
-            Self::ResourceLink(content) => content.serialize(serializer),
-            Self::Resource(content) => content.serialize(serializer),
-            Self::Unknown(block) => block.serialize(serializer),
-        }
-    }
-}
-
-wire::deserialize_through_json!(Content);
-
-impl From<&str> for Content {
-    fn from(text: &str) -> Self {
-        Self::text(text)
-    }
-}
-
-impl From<String> for Content {
-    fn from(text: String) -> Self {
-        Self::text(text)
-    }
-}
-
-macro_rules! kinds {
-    ($($variant:ident $content:ident)*) => {$(
-        impl From<$content> for Content {
-            fn from(content: $content) -> Self {
-                Self::$variant(content)
+/// How blocks are read and written that are told by their member `type`. What is not known, or lacks what it needs, is kept.
+macro_rules! blocks {
+    ($name:ident { $($variant:ident($content:ident) = $kind:literal),* $(,)? }) => {
+        impl $crate::json::FromJson for $name {
+            /// A block that is an object is never refused, so that one odd block does not cost the others.
+            fn from_json(raw: &::serde_json::value::RawValue) -> Result<Self, $crate::json::JsonError> {
+                let members = $crate::json::Members::of(raw)?;
+                let kind = members.iter().find(|(name, _)| *name == "type").map_or("", |(_, kind)| kind.get());
+                let read = match kind.trim_matches('"') {
+                    $( $kind => $content::from_members(members).map(Self::$variant), )*
+                    _ => return Ok(Self::Unknown(members.rest())),
+                };
+                read.or_else(|e| {
+                    log::warn!("kept a content block as it came: {e}");
+                    $crate::json::Object::from_json(raw).map(Self::Unknown)
+                })
             }
         }
-    )*};
+
+        impl ::serde::Serialize for $name {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    $( Self::$variant(content) => content.serialize(serializer), )*
+                    Self::Unknown(block) => block.serialize(serializer),
+                }
+            }
+        }
+
+        $crate::json::wire::deserialize_through_json!($name);
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self::text(text)
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(text: String) -> Self {
+                Self::text(text)
+            }
+        }
+
+        $(
+            impl From<$content> for $name {
+                fn from(content: $content) -> Self {
+                    Self::$variant(content)
+                }
+            }
+        )*
+    };
 }
-kinds! {
-    Text TextContent
-    Image ImageContent
-    Audio AudioContent
-    ResourceLink ResourceLink
-    Resource EmbeddedResource
-}
+
+pub(super) use blocks;
+
+blocks!(Content {
+    Text(TextContent) = "text",
+    Image(ImageContent) = "image",
+    Audio(AudioContent) = "audio",
+    ResourceLink(ResourceLink) = "resource_link",
+    Resource(EmbeddedResource) = "resource",
+});
 
 wire::string_enum! {
     /// Whom something is for, or who said it.
@@ -346,7 +341,7 @@ wire::builders!(Annotations {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::Json;
+    use crate::json::{FromJson, Json};
 
     fn read(text: &str) -> Content {
         Content::from_json(Json::parse(text).expect("JSON").as_raw()).expect("content")

@@ -4,10 +4,7 @@
 
 mod turns;
 
-use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
-
-use crate::json::{FromJson, Json, JsonError, Members, Object, wire};
+use crate::json::{Json, Object, wire};
 
 use super::{AudioContent, Content, ImageContent, Role, TextContent, ToolDefinition};
 
@@ -195,69 +192,13 @@ impl SamplingContent {
     }
 }
 
-impl FromJson for SamplingContent {
-    /// A block that is an object is never refused, so that one odd block does not cost the others.
-    fn from_json(raw: &RawValue) -> Result<Self, JsonError> {
-        let members = Members::of(raw)?;
-        let kind = members.iter().find(|(name, _)| *name == "type").map_or("", |(_, kind)| kind.get());
-        let read = match kind {
-            r#""text""# => TextContent::from_members(members).map(Self::Text),
-            r#""image""# => ImageContent::from_members(members).map(Self::Image),
-            r#""audio""# => AudioContent::from_members(members).map(Self::Audio),
-            r#""tool_use""# => ToolUseContent::from_members(members).map(Self::ToolUse),
-            r#""tool_result""# => ToolResultContent::from_members(members).map(Self::ToolResult),
-            _ => return Ok(Self::Unknown(members.rest())),
-        };
-        read.or_else(|e| {
-            log::warn!("kept a block of a message as it came: {e}");
-            Object::from_json(raw).map(Self::Unknown)
-        })
-    }
-}
-
-impl Serialize for SamplingContent {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(content) => content.serialize(serializer),
-            Self::Image(content) => content.serialize(serializer),
-            Self::Audio(content) => content.serialize(serializer),
-            Self::ToolUse(content) => content.serialize(serializer),
-            Self::ToolResult(content) => content.serialize(serializer),
-            Self::Unknown(block) => block.serialize(serializer),
-        }
-    }
-}
-
-wire::deserialize_through_json!(SamplingContent);
-
-impl From<&str> for SamplingContent {
-    fn from(text: &str) -> Self {
-        Self::text(text)
-    }
-}
-
-impl From<String> for SamplingContent {
-    fn from(text: String) -> Self {
-        Self::text(text)
-    }
-}
-
-macro_rules! kinds {
-    ($($variant:ident $content:ident)*) => {$(
-        impl From<$content> for SamplingContent {
-            fn from(content: $content) -> Self {
-                Self::$variant(content)
-            }
-        }
-    )*};
-}
-kinds! {
-    Text TextContent
-    Image ImageContent
-    Audio AudioContent
-    ToolUse ToolUseContent
-    ToolResult ToolResultContent
-}
+super::content::blocks!(SamplingContent {
+    Text(TextContent) = "text",
+    Image(ImageContent) = "image",
+    Audio(AudioContent) = "audio",
+    ToolUse(ToolUseContent) = "tool_use",
+    ToolResult(ToolResultContent) = "tool_result",
+});
 
 /// The text of all blocks, parted by line breaks.
 fn joined(blocks: &[SamplingContent]) -> String {

@@ -1,6 +1,8 @@
+use serde::Serialize;
 use serde_json::json;
 
 use super::*;
+use crate::json::FromJson;
 
 fn read<T: FromJson>(text: &str) -> Result<T, String> {
     T::from_json(Json::parse(text).expect("JSON").as_raw()).map_err(|e| e.to_string())
