@@ -133,6 +133,9 @@ pub mod server;
 
 pub mod client;
 
+#[cfg(any(feature = "http-server", feature = "http-client"))]
+pub mod http;
+
 pub mod testing;
 
 pub mod logging;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each may use those before it.
-const ROOMS: [&str; 21] = [
+const ROOMS: [&str; 22] = [
     "sys",
     "sync",
     "registry",
@@ -25,6 +25,7 @@ const ROOMS: [&str; 21] = [
     "resource",
     "server",
     "client",
+    "http",
     "testing",
     "logging",
     "guide",

@@ -249,6 +249,7 @@ impl Shared {
                     self.refuse(&frame, &BadFrame::too_long(limit));
                     true
                 }
+                Ok(Received::Failed) => true,
                 Ok(Received::End) => {
                     self.finish(None);
                     return Left::Ended;

@@ -26,6 +26,8 @@ pub use stream::Stream;
 pub(crate) use tap::tapped;
 pub use tap::{Direction, Tap, WireLog};
 
+use crate::jsonrpc::RequestId;
+
 /// A way to reach a peer, not yet opened.
 pub trait Transport: Send + 'static {
     /// Opens the connection: starts the process, takes the handles.
@@ -91,8 +93,43 @@ pub enum Received {
     Frame,
     /// A frame longer than this limit, in bytes. It was skipped; some bytes of its head may be in the buffer.
     TooLong(usize),
+    /// A request of ours has failed by itself: [`FrameRead::take_failure`] tells. The connection goes on.
+    Failed,
     /// The peer sends nothing more.
     End,
+}
+
+/// A request that will have no answer, on a transport that carries each request by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RequestFailure {
+    /// Which request.
+    pub id: RequestId,
+    /// What is known of what became of it.
+    pub kind: FailureKind,
+    /// What happened: lower case, no full stop.
+    pub problem: String,
+}
+
+impl RequestFailure {
+    /// A failure of the request `id`.
+    pub fn new(id: impl Into<RequestId>, kind: FailureKind, problem: impl Into<String>) -> Self {
+        Self { id: id.into(), kind, problem: problem.into() }
+    }
+}
+
+/// What is known of what became of a request that has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FailureKind {
+    /// It never reached the peer.
+    NotSent,
+    /// The peer refused it before it began.
+    Refused,
+    /// The peer refused it before it began, as it does not know the session (any more).
+    SessionEnded,
+    /// It was sent, and nothing says whether it was carried out.
+    OutcomeUnknown,
 }
 
 /// The reading half.
@@ -103,6 +140,11 @@ pub trait FrameRead: Send {
     /// # Errors
     /// When the channel broke; nothing more is read then.
     fn read_frame(&mut self, frame: &mut Vec<u8>) -> io::Result<Received>;
+
+    /// What [`Received::Failed`] is about.
+    fn take_failure(&mut self) -> Option<RequestFailure> {
+        None
+    }
 
     /// Whether the next frame is here already, so that reading it will not wait.
     fn has_frame(&self) -> bool {
@@ -145,6 +187,13 @@ pub trait Link: Send + Sync {
 
     /// Whether the peer is a process and is known to have ended. Must not wait.
     fn has_ended(&self) -> bool {
+        false
+    }
+
+    /// Whether arguments are mirrored into headers, so that a tool with a bad `x-mcp-header` must not be offered.
+    ///
+    /// spec: 2026-07-28 basic/transports/streamable-http#schema-extension
+    fn mirrors_arguments(&self) -> bool {
         false
     }
 

@@ -1,0 +1,14 @@
+//! The names of the headers of MCP. Header names are compared without case.
+
+/// The revision that is spoken.
+pub(super) const PROTOCOL_VERSION: &str = "mcp-protocol-version";
+/// The method of a Modern request.
+pub(super) const METHOD: &str = "mcp-method";
+/// What a Modern request is about: the name of a tool or prompt, the address of a resource, the id of a task.
+pub(super) const NAME: &str = "mcp-name";
+/// Begins the names of the headers that mirror arguments.
+pub(super) const PARAM_PREFIX: &str = "mcp-param-";
+/// The session of a Legacy client.
+pub(super) const SESSION_ID: &str = "mcp-session-id";
+/// The last event a Legacy client has seen.
+pub(super) const LAST_EVENT_ID: &str = "last-event-id";

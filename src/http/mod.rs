@@ -1,0 +1,12 @@
+//! Streamable HTTP, for servers and clients, in both eras; and the HTTP+SSE of 2024-11-05.
+//!
+//! The same [`Server`](crate::Server) and [`Client`](crate::Client) as over stdio: what is here carries their messages.
+//! `server` needs the feature `http-server`, `client` the feature `http-client`; `http` is both.
+//!
+//! **Invariant:** nothing else in the crate depends on this room.
+
+#[cfg(feature = "http-client")]
+mod client;
+mod headers;
+#[cfg(feature = "http-server")]
+mod server;

@@ -1,0 +1,3 @@
+//! The server's side.
+
+mod wire;
