@@ -36,7 +36,9 @@ use serde_json::value::RawValue;
 
 pub(crate) use ask::{Asked, NotAnswered, ask};
 pub(crate) use call::Call;
-use call::InFlight;
+#[cfg(feature = "http-server")]
+pub(crate) use {batch::split as split_batch, call::NotServed, reader::cancelled, serve::busy};
+pub(crate) use call::InFlight;
 pub(crate) use outbox::{NotSent, Outbox, Writing};
 use pending::NoSlot;
 pub(crate) use pending::{NoResult, Pending, StreamEnd, Waiting, own_id};
