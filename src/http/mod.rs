@@ -10,3 +10,4 @@ mod client;
 mod headers;
 #[cfg(feature = "http-server")]
 mod server;
+mod value;
