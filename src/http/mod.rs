@@ -8,6 +8,7 @@
 #[cfg(feature = "http-client")]
 mod client;
 mod headers;
+mod mirrored;
 #[cfg(feature = "http-server")]
 mod server;
 mod value;
