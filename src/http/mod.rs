@@ -12,3 +12,6 @@ mod mirrored;
 #[cfg(feature = "http-server")]
 mod server;
 mod value;
+
+#[cfg(feature = "http-server")]
+pub use server::SealedStates;

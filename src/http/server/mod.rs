@@ -1,3 +1,6 @@
 //! The server's side.
 
+mod sealed;
 mod wire;
+
+pub use sealed::SealedStates;
