@@ -450,7 +450,9 @@ impl Shared {
                 log::debug!("request {id} cancelled: {reason}");
             }
             // spec: 2026-07-28 basic/patterns/cancellation (a server tears down what a request of ours had opened)
-            Ok((id, reason)) if self.pending.cancelled(&id) => log::debug!("{id} ended by the peer: {reason}"),
+            Ok((id, reason)) if self.pending.cancelled(&id) => {
+                log::debug!("{id} ended by the peer: {reason}")
+            }
             // spec: 2026-07-28 basic/patterns/cancellation#timing-considerations (it may come after the answer)
             Ok((id, _)) => log::debug!("ignored the cancellation of {id}: no such request is open"),
             Err(problem) => log::debug!("ignored a cancellation: {problem}"),

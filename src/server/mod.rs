@@ -41,9 +41,9 @@ use changes::Changes;
 use connection::Connection;
 use crossbeam_channel::select;
 use pace::Paces;
+pub use tasks::TaskOptions;
 #[cfg(feature = "http-server")]
 pub(crate) use {changes::Most, changes::OF_A_CLIENT, line::Line};
-pub use tasks::TaskOptions;
 
 use crate::error::{Error, Result, Seconds};
 use crate::jsonrpc::Message;

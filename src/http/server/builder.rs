@@ -14,7 +14,7 @@ use super::sealed::SealedStates;
 use super::sessions::Sessions;
 use super::wire::{Head, Limits, Wire};
 use super::{HttpServer, KEEP_ALIVE};
-use crate::context::Principal;
+use crate::context::{Principal, StateError};
 use crate::error::{Error, Result};
 use crate::protocol::ProtocolVersion;
 use crate::server::{Most, Server};
@@ -202,7 +202,11 @@ impl HttpServerBuilder {
         let listener = TcpListener::bind(&address).map_err(cannot)?;
         let bound = listener.local_addr().map_err(cannot)?;
         let server = self.server;
-        let states = SealedStates::new()?;
+        let no_key = |e: StateError| Error::Transport {
+            context: "cannot make a key".to_owned(),
+            error: std::io::Error::other(e.to_string()),
+        };
+        let states = SealedStates::new().map_err(no_key)?;
         server.keep_states_in(|| Arc::new(states));
         let endpoint = Arc::new(Endpoint {
             // Each stream costs a connection, of which there is a limit.

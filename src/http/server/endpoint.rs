@@ -154,7 +154,10 @@ impl Endpoint {
             (Era::Modern(members, version), Ok(Incoming::Request { id, method, params })) => {
                 let request = Request { method: &method, params };
                 let principal = from.principal.clone();
-                self.serve_modern(ModernRequest { head: from.head, principal, id, request, members, version }, reply);
+                self.serve_modern(
+                    ModernRequest { head: from.head, principal, id, request, members, version },
+                    reply,
+                );
             }
             (Era::Modern(..), Ok(Incoming::Notification { method, params })) => {
                 // spec: 2026-07-28 basic/transports/streamable-http#sending-messages
@@ -274,7 +277,9 @@ fn acceptable(head: &Head) -> Result<(), (u16, String)> {
         return Err((415, format!("the Content-Type is {content_type:?}, expected application/json")));
     }
     let fits = |kind: &str| {
-        ["application/json", "text/event-stream", "*/*", "application/*", "text/*"].iter().any(|known| is(kind, known))
+        ["application/json", "text/event-stream", "*/*", "application/*", "text/*"]
+            .iter()
+            .any(|known| is(kind, known))
     };
     let mut accepts = head.headers("accept").flat_map(|accept| accept.split(',')).peekable();
     if accepts.peek().is_some() && !accepts.any(fits) {

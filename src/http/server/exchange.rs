@@ -151,7 +151,8 @@ impl Exchange {
     /// Begins a stream of a session: what it opens with, and its name, if a client can come back to it.
     fn begin_stream(&self, retry: Option<Duration>) -> (Vec<u8>, Option<StreamId>) {
         let mut first = Vec::new();
-        let id = self.session.as_ref().and_then(|session| session.begin_stream(Some(&self.me), retry, &mut first));
+        let id =
+            self.session.as_ref().and_then(|session| session.begin_stream(Some(&self.me), retry, &mut first));
         (first, id)
     }
 

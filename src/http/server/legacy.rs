@@ -8,7 +8,7 @@ use super::answers::{error_response, json_response, refusal};
 use super::endpoint::{Endpoint, Inbound};
 use super::exchange::Exchange;
 use super::session::{NewSession, Session};
-use super::wire::{Head, Reply, Response};
+use super::wire::{Reply, Response};
 use crate::http::headers;
 use crate::json::Json;
 use crate::jsonrpc::{BadFrame, ErrorObject, Incoming, RequestId, begin_result};
@@ -17,7 +17,12 @@ use crate::protocol::ProtocolVersion;
 
 impl Endpoint {
     /// Serves what a Legacy client has posted, or answers that it does not.
-    pub(super) fn serve_legacy(&self, from: Inbound<'_>, incoming: Result<Incoming<'_>, BadFrame>, reply: Reply) {
+    pub(super) fn serve_legacy(
+        &self,
+        from: Inbound<'_>,
+        incoming: Result<Incoming<'_>, BadFrame>,
+        reply: Reply,
+    ) {
         if let Ok(Incoming::Request { id, method, params }) = &incoming {
             if method == "initialize" {
                 let request = Request { method, params: *params };
@@ -130,7 +135,9 @@ impl Endpoint {
                 // Without the id: an answer to it would be taken for the first call's.
                 return reply.answer(refusal(400, format!("request id {id} is in use")));
             }
-            Err(NotServed::Full(limit)) => return reply.answer(error_response(503, Some(&id), &peer::busy(limit))),
+            Err(NotServed::Full(limit)) => {
+                return reply.answer(error_response(503, Some(&id), &peer::busy(limit)));
+            }
         };
         let exchange = self.exchange(session, reply);
         let outlet: Arc<dyn Outlet> = exchange.clone();
@@ -161,14 +168,17 @@ impl Endpoint {
     pub(super) fn hear(&self, session: &Session, incoming: Incoming<'_>) {
         match incoming {
             Incoming::Response { id: Some(id), result } => {
-                if !session.pending().complete(&id, result.map(Json::of_frame).map_err(peer::NoResult::Error)) {
+                if !session.pending().complete(&id, result.map(Json::of_frame).map_err(peer::NoResult::Error))
+                {
                     log::debug!("ignored a response to {id}: nobody waits for it");
                 }
             }
             Incoming::Response { id: None, .. } => log::warn!("a client could not read one of our messages"),
             Incoming::Notification { method, params } => match method.as_ref() {
                 "notifications/cancelled" => match peer::cancelled(params) {
-                    Ok((id, reason)) if session.cancel(&id, &reason) => log::debug!("request {id} cancelled: {reason}"),
+                    Ok((id, reason)) if session.cancel(&id, &reason) => {
+                        log::debug!("request {id} cancelled: {reason}")
+                    }
                     Ok((id, _)) => log::debug!("ignored the cancellation of {id}: no such request is open"),
                     Err(problem) => log::debug!("ignored a cancellation: {problem}"),
                 },

@@ -102,10 +102,11 @@ impl HttpServer {
         let (over_tx, over) = bounded::<()>(0);
         let wire = &wire;
         std::thread::scope(|scope| {
-            let running = std::thread::Builder::new().name("mcp-http".into()).spawn_scoped(scope, move || {
-                let _over = over_tx;
-                wire.run()
-            });
+            let running =
+                std::thread::Builder::new().name("mcp-http".into()).spawn_scoped(scope, move || {
+                    let _over = over_tx;
+                    wire.run()
+                });
             let running = running.map_err(cannot_start)?;
             let stopped = endpoint.server.stop_token().receiver();
             select! {
@@ -113,7 +114,10 @@ impl HttpServer {
                 recv(over) -> _ => {}
             }
             end(wire, &endpoint);
-            running.join().unwrap_or_else(|_| Err(std::io::Error::other("the thread panicked"))).map_err(cannot_start)
+            running
+                .join()
+                .unwrap_or_else(|_| Err(std::io::Error::other("the thread panicked")))
+                .map_err(cannot_start)
         })
     }
 }

@@ -68,7 +68,8 @@ impl Endpoint {
         if header != version {
             return Err(differs("MCP-Protocol-Version", header, &version));
         }
-        let sent = single(head, headers::METHOD)?.ok_or_else(|| mismatch("the Mcp-Method header is missing"))?;
+        let sent =
+            single(head, headers::METHOD)?.ok_or_else(|| mismatch("the Mcp-Method header is missing"))?;
         if sent != request.method {
             return Err(differs("Mcp-Method", sent, request.method));
         }

@@ -12,8 +12,8 @@ use super::exchange::Exchange;
 use super::sse::write_priming;
 use super::standing::Standing;
 use crate::context::Principal;
-use crate::peer::{Call, InFlight, Limits, NotServed, Pending};
 use crate::jsonrpc::RequestId;
+use crate::peer::{Call, InFlight, Limits, NotServed, Pending};
 use crate::protocol::ProtocolVersion;
 use crate::server::Line;
 use crate::sync::{Mutex, lock};
@@ -141,7 +141,10 @@ impl Session {
         }
         self.in_flight.cancel_all(reason);
         let streams = std::mem::take(&mut *lock(&self.streams));
-        streams.into_values().filter_map(|exchange| exchange.upgrade()).for_each(|exchange| exchange.abandon(refusal(404, reason)));
+        streams
+            .into_values()
+            .filter_map(|exchange| exchange.upgrade())
+            .for_each(|exchange| exchange.abandon(refusal(404, reason)));
         self.standing.end();
         if let Some(events) = &self.events {
             events.forget(&self.id);
