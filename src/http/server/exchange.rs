@@ -124,7 +124,11 @@ impl Exchange {
         self.show(&message);
         let before = std::mem::replace(&mut *lock(&self.state), State::Over);
         match before {
-            State::Undecided(reply) => reply.answer(json_response(error.map_or(200, status_of), message)),
+            State::Undecided(reply) => {
+                // To a Legacy client a 404 is the end of its session.
+                let error = error.filter(|_| self.session.is_none());
+                reply.answer(json_response(error.map_or(200, status_of), message));
+            }
             State::Streaming(stream, id) => {
                 let mut event = Vec::with_capacity(message.len() + 64);
                 self.write(&mut event, id.as_ref(), &message);

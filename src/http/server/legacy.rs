@@ -110,7 +110,8 @@ impl Endpoint {
         let Some((error, body)) = self.run(session.line.role(), &outlet, &call, request) else { return };
         if let Some(error) = error {
             session.end("initialize has failed");
-            return reply.answer(json_response(super::answers::status_of(&error), body));
+            log::debug!("initialize was refused: {error}");
+            return reply.answer(json_response(400, body));
         }
         if let Err(problem) = self.sessions.add(Arc::clone(&session)) {
             session.end("there is no room");
