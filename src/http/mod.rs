@@ -14,4 +14,4 @@ mod server;
 mod value;
 
 #[cfg(feature = "http-server")]
-pub use server::SealedStates;
+pub use server::{EventError, EventStore, MemoryEvents, Replay, SealedStates, StreamKey};

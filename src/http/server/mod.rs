@@ -1,6 +1,8 @@
 //! The server's side.
 
+mod events;
 mod sealed;
 mod wire;
 
+pub use events::{EventError, EventStore, MemoryEvents, Replay, StreamKey};
 pub use sealed::SealedStates;
