@@ -2,6 +2,7 @@
 
 mod events;
 mod sealed;
+mod sse;
 mod wire;
 
 pub use events::{EventError, EventStore, MemoryEvents, Replay, StreamKey};
