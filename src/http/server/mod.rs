@@ -1,6 +1,7 @@
 //! The server's side.
 
 mod events;
+mod origin;
 mod sealed;
 mod sse;
 mod wire;
