@@ -46,12 +46,12 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     (
         "open `subscriptions/listen` of a connection, server",
         "server/changes/marks.rs",
-        &["MAX_LISTENS: usize = "],
+        &["OF_A_CLIENT: Most = Most { listens: "],
     ),
     (
         "resources and tasks watched for a connection, over all its subscriptions, server",
         "server/changes/marks.rs",
-        &["MAX_URIS: usize = "],
+        &["subjects: "],
     ),
     (
         "the URI of a resource that is watched, server",
