@@ -68,6 +68,11 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         "context/state.rs",
         &["MAX_STATES: usize = ", "MAX_BYTES: usize = ", "MAX_STATE_BYTES: usize = "],
     ),
+    (
+        "a state that its client carries (feature `http-server`)",
+        "http/server/sealed.rs",
+        &["MAX_STATE_BYTES: usize = "],
+    ),
     ("tasks of a server, those that have ended included", "server/tasks/options.rs", &["max_tasks: "]),
     ("tasks that run at once", "server/tasks/options.rs", &["max_running: "]),
     ("the result of a task", "server/tasks/options.rs", &["max_result_bytes: "]),

@@ -36,13 +36,15 @@ use serde_json::value::RawValue;
 
 pub(crate) use ask::{Asked, NotAnswered, ask};
 pub(crate) use call::Call;
-use call::InFlight;
+pub(crate) use call::InFlight;
 pub(crate) use outbox::{NotSent, Outbox, Writing};
 use pending::NoSlot;
 pub(crate) use pending::{NoResult, Pending, StreamEnd, Waiting, own_id};
 pub use principal::Principal;
 use reader::Reading;
 pub(crate) use wait::{Patient, Waited, wait};
+#[cfg(feature = "http-server")]
+pub(crate) use {batch::split as split_batch, call::NotServed, reader::cancelled, serve::busy};
 
 use crate::jsonrpc::{BadFrame, ErrorObject, RequestId, write_call};
 use crate::sync::{Deadline, Mutex, ThreadPool, lock};

@@ -17,7 +17,7 @@
 //!
 //! **Invariant:** no I/O and no policy.
 
-mod base64;
+pub(crate) mod base64;
 pub mod capability;
 pub mod completion;
 pub mod content;

@@ -37,13 +37,13 @@ use std::time::Duration;
 
 use builder::Config;
 pub use builder::ServerBuilder;
-use changes::{Changes, OF_A_CLIENT};
+use changes::Changes;
 use connection::Connection;
 use crossbeam_channel::select;
 use pace::Paces;
-#[cfg(feature = "http-server")]
-pub(crate) use line::Line;
 pub use tasks::TaskOptions;
+#[cfg(feature = "http-server")]
+pub(crate) use {changes::Most, changes::OF_A_CLIENT, line::Line};
 
 use crate::error::{Error, Result, Seconds};
 use crate::jsonrpc::Message;
@@ -128,7 +128,7 @@ impl Server {
         if let Some(tap) = &config.tap {
             opened = tapped(opened, tap);
         }
-        let connection = Arc::new(Connection::new(Arc::clone(&self.0), OF_A_CLIENT));
+        let connection = Arc::new(Connection::new(Arc::clone(&self.0), changes::OF_A_CLIENT));
         let setup = Setup { limits: config.limits.clone(), writing: Writing::Direct, runs_short_calls: true };
         let role = Arc::<Connection>::clone(&connection);
         let peer = Peer::start(opened, role, &setup)

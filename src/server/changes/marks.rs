@@ -203,7 +203,8 @@ impl Marks {
     pub(super) fn add(&mut self, mut listener: Listener) -> Result<u64, String> {
         let (listens, subjects) = (usize::from(listener.is_listen()), listener.subjects());
         let connection = listener.connection;
-        if self.listeners.len() >= self.prune_at.max(FEW) || self.room(connection, listens, subjects).is_err() {
+        if self.listeners.len() >= self.prune_at.max(FEW) || self.room(connection, listens, subjects).is_err()
+        {
             self.prune();
         }
         let share = self.room(connection, listens, subjects)?;
@@ -217,7 +218,8 @@ impl Marks {
 
     /// Room for so much more on a connection.
     fn room(&mut self, connection: u64, listens: usize, subjects: usize) -> Result<&mut Share, String> {
-        let share = self.shares.iter_mut().find(|share| share.connection == connection).ok_or(NO_CONNECTION)?;
+        let share =
+            self.shares.iter_mut().find(|share| share.connection == connection).ok_or(NO_CONNECTION)?;
         let most = share.most;
         if share.listens + listens > most.listens {
             return Err(format!("server busy: {} subscriptions are open", most.listens));

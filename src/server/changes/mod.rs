@@ -15,8 +15,8 @@ mod tests;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-pub(crate) use marks::{Most, OF_A_CLIENT};
 use marks::{Listener, Marks, Notice, Owner, Turn};
+pub(crate) use marks::{Most, OF_A_CLIENT};
 
 use super::{Server, ServerHandle};
 use crate::context::LegacyClient;
