@@ -46,7 +46,7 @@ fn server() -> Result<Server, Box<dyn Error>> {
         .logging()
         .tasks(TaskOptions::default().with_poll_interval(Duration::from_millis(200)))
         // The state of a call that waits for an answer travels with its client, so that any process could go on with it.
-        .state_store(SealedStates::new())
+        .state_store(SealedStates::new()?)
         .build()?;
     // They change what is served, and so need what is served.
     for tool in tools::changing(&server)? {
