@@ -42,6 +42,8 @@ pub(super) struct Endpoint {
     pub(super) sessions: Arc<Sessions>,
     pub(super) events: Option<Arc<dyn EventStore>>,
     pub(super) paths: Paths,
+    /// The header by which a proxy says how the id of a new session is to begin.
+    pub(super) session_prefix: Option<String>,
 }
 
 /// Where things are.

@@ -86,7 +86,9 @@ impl Endpoint {
     pub(super) fn new_session(&self, from: &Inbound<'_>, is_pair: bool) -> Result<Arc<Session>, String> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).map_err(|e| format!("no random numbers: {e}"))?;
-        let id = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let prefix = self.session_prefix.as_ref().and_then(|name| from.head.header(name));
+        let mut id = prefix.filter(|prefix| fits(prefix)).map(|prefix| format!("{prefix}-")).unwrap_or_default();
+        id.extend(bytes.iter().map(|byte| format!("{byte:02x}")));
         Ok(Session::new(NewSession {
             id,
             is_pair,
@@ -285,4 +287,9 @@ impl Endpoint {
             Err((status, problem)) => reply.answer(refusal(status, problem)),
         }
     }
+}
+
+/// Whether the id of a session may begin like this.
+fn fits(prefix: &str) -> bool {
+    (1..=64).contains(&prefix.len()) && prefix.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
