@@ -14,6 +14,12 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ("threads that answer them, client", "client/builder/mod.rs", &["threads: "]),
     ("rounds in which a call asks for input, client", "client/builder/mod.rs", &["max_input_rounds: "]),
     (
+        "tries of a request beyond the first that did not get through, client",
+        "client/builder/mod.rs",
+        &["max_resends: "],
+    ),
+    ("tools that a client remembers as harmless to repeat", "client/resend.rs", &["MAX_TOOLS: usize = "]),
+    (
         "URLs a user was sent to, until the server says they are done with, client",
         "client/urls.rs",
         &["REMEMBERED: usize = "],
@@ -26,7 +32,12 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ("streams of changes that are open, client", "client/changes/mod.rs", &["MAX_OPEN: usize = "]),
     ("resources that one of them names", "client/changes/mod.rs", &["MAX_URIS: usize = "]),
     ("changes that wait for a taker or a callback", "client/changes/marks.rs", &[]),
-    ("tries to open a stream again that broke off, in a row", "client/changes/subs.rs", &["TRIES: u32 = "]),
+    (
+        "tries to open a stream again that the server broke off or refused, in a row",
+        "client/changes/subs.rs",
+        &["TRIES: u32 = "],
+    ),
+    ("tries to open a stream again that did not get through", "client/changes/subs.rs", &[]),
     ("items on a page of a list, server", "server/builder.rs", &["page_size: "]),
     ("notifications that wait for callbacks, server", "sync/callbacks.rs", &["QUEUE: usize = "]),
     (
@@ -117,7 +128,7 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         &["call_total: Some("],
     ),
     ("before a stream of changes that broke off is opened again", "client/builder/limits.rs", &["reopen: "]),
-    ("the same before further tries, which doubles", "client/changes/mod.rs", &["MAX_PAUSE: Duration = "]),
+    ("the same before further tries, which doubles", "client/backoff.rs", &["MAX_PAUSE: Duration = "]),
     (
         "the answer to a question of a server, from a person for example",
         "server/builder.rs",
@@ -134,6 +145,16 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         &["flush: ", "exit: ", "term: ", "threads: "],
     ),
     ("a server's accepted requests, after the end of its input", "server/builder.rs", &["grace: "]),
+    (
+        "before a request that did not get through is sent again, which doubles",
+        "client/resend.rs",
+        &["PAUSE: Duration = "],
+    ),
+    (
+        "calls in a session that ended, to hear of that before they are cut off",
+        "client/session.rs",
+        &["LAST_ANSWERS: Duration = "],
+    ),
     (
         "a task, from its beginning, after which it is cancelled and forgotten",
         "server/tasks/options.rs",

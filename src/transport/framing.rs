@@ -141,6 +141,7 @@ mod tests {
                 Received::End => return all,
                 Received::TooLong(limit) => all.push(format!("over {limit}")),
                 Received::Frame => all.push(String::from_utf8_lossy(&frame).into_owned()),
+                Received::Failed => all.push("failed".to_owned()),
             }
         }
     }

@@ -41,6 +41,7 @@ pub struct ClientBuilder {
     pub(super) capabilities: ClientCapabilities,
     pub(super) handlers: Handlers,
     pub(super) max_input_rounds: u32,
+    pub(super) max_resends: u32,
     pub(super) versions: Vec<ProtocolVersion>,
     pub(super) timeouts: Timeouts,
     pub(super) limits: Limits,
@@ -64,6 +65,7 @@ impl Default for ClientBuilder {
             capabilities: ClientCapabilities::default(),
             handlers: Handlers::default(),
             max_input_rounds: 10,
+            max_resends: 2,
             versions: ProtocolVersion::ALL.to_vec(),
             timeouts: Timeouts::default(),
             limits: Limits {
