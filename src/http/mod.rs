@@ -11,3 +11,6 @@ mod headers;
 #[cfg(feature = "http-server")]
 mod server;
 mod value;
+
+#[cfg(feature = "http-client")]
+pub use client::{HttpTransport, OutgoingRequest};

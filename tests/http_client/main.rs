@@ -1,0 +1,10 @@
+//! The client's side of HTTP, before servers that follow a script.
+
+#[path = "../support/http.rs"]
+mod http;
+
+mod end;
+mod legacy;
+mod line;
+mod modern;
+mod outcomes;
