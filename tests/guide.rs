@@ -46,12 +46,12 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     (
         "open `subscriptions/listen` of a connection, server",
         "server/changes/marks.rs",
-        &["MAX_LISTENS: usize = "],
+        &["OF_A_CLIENT: Most = Most { listens: "],
     ),
     (
         "resources and tasks watched for a connection, over all its subscriptions, server",
         "server/changes/marks.rs",
-        &["MAX_URIS: usize = "],
+        &["subjects: "],
     ),
     (
         "the URI of a resource that is watched, server",
@@ -67,6 +67,11 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         "states of calls that wait for input, server",
         "context/state.rs",
         &["MAX_STATES: usize = ", "MAX_BYTES: usize = ", "MAX_STATE_BYTES: usize = "],
+    ),
+    (
+        "a state that its client carries (feature `http-server`)",
+        "http/server/sealed.rs",
+        &["MAX_STATE_BYTES: usize = "],
     ),
     ("tasks of a server, those that have ended included", "server/tasks/options.rs", &["max_tasks: "]),
     ("tasks that run at once", "server/tasks/options.rs", &["max_running: "]),

@@ -29,6 +29,7 @@ pub use state::{MemoryStates, StateError, StateStore};
 use crate::era::{KeptMeta, Lower, RequestMeta};
 use crate::json::{FromJson, Json, Object};
 use crate::jsonrpc::RequestId;
+pub use crate::peer::Principal;
 use crate::peer::{Call, Outlet};
 use crate::protocol::notice::ProgressParams;
 use crate::protocol::{ClientCapabilities, Implementation, LogLevel, ProgressToken, ProtocolVersion};
@@ -252,6 +253,19 @@ impl Context {
             Caller::Legacy(client) => read(client.capabilities.as_ref()).unwrap_or_default(),
             Caller::Modern => self.0.meta.capabilities(),
         }
+    }
+
+    /// Who makes the call, where a transport found out: over HTTP it is what the server's guard returned.
+    #[must_use]
+    pub fn principal(&self) -> Option<&Principal> {
+        self.0.served.as_ref()?.1.principal.as_ref()
+    }
+
+    /// Closes the stream on which the answer will come, and has the client ask for the rest after `retry`, so that a long call
+    /// holds no connection open. Only where a client can come back: over HTTP, from 2025-11-25 on and before 2026-07-28.
+    /// `false` elsewhere, and nothing happens.
+    pub fn send_away(&self, retry: Duration) -> bool {
+        self.0.served.as_ref().is_some_and(|(outlet, _)| outlet.send_away(retry))
     }
 
     /// The `_meta` of the request, without the members the protocol itself uses.

@@ -88,7 +88,8 @@
 //!
 //! **State.** Between rounds, answers and steps are kept by the server, and the client holds a handle that means nothing to it:
 //! [`MemoryStates`], in this process, for ten minutes at most ([`input_time`]). A state belongs to the method and parameters it was made
-//! for, and a made-up, changed, used or expired one is refused. Servers of which several share the work bring their own [`StateStore`].
+//! for, and a made-up, changed, used or expired one is refused. Servers of which several share the work seal the state and
+//! let the client carry it (`http::SealedStates`, feature `http-server`), or bring a [`StateStore`] of their own.
 //!
 //! # What a client cannot do is not asked
 //!

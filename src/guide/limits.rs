@@ -38,6 +38,7 @@
 //! | the URI of a resource that is watched, server | 8 KiB | | error -32602 |
 //! | elicitations by URL that a server remembers for a connection | 1,024 | | of the oldest it cannot say that they are complete |
 //! | states of calls that wait for input, server | 1,024, and 16 MiB; none over 1 MiB | [`state_store`](crate::server::ServerBuilder::state_store) | the oldest is forgotten; a larger one fails its call |
+//! | a state that its client carries (feature `http-server`) | 64 KiB | [`state_store`](crate::server::ServerBuilder::state_store) | the call fails |
 //! | tasks of a server, those that have ended included | 1,024 | [`TaskOptions::with_max_tasks`](crate::server::TaskOptions::with_max_tasks) | the oldest that have ended make room, else error -32603 |
 //! | tasks that run at once | 64 | [`TaskOptions::with_max_running`](crate::server::TaskOptions::with_max_running) | further ones wait |
 //! | the result of a task | 16 MiB | [`TaskOptions::with_max_result_bytes`](crate::server::TaskOptions::with_max_result_bytes) | the task fails with -32603 |

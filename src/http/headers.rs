@@ -1,5 +1,7 @@
 //! The names of the headers of MCP. Header names are compared without case.
 
+use crate::method::Method;
+
 /// The revision that is spoken.
 pub(super) const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 /// The method of a Modern request.
@@ -12,3 +14,15 @@ pub(super) const PARAM_PREFIX: &str = "mcp-param-";
 pub(super) const SESSION_ID: &str = "mcp-session-id";
 /// The last event a Legacy client has seen.
 pub(super) const LAST_EVENT_ID: &str = "last-event-id";
+
+/// The parameter that [`NAME`] mirrors.
+///
+/// spec: 2026-07-28 basic/transports/streamable-http#standard-request-headers, seps/2663-tasks-extension
+pub(super) fn named_by(method: Method) -> Option<&'static str> {
+    Some(match method {
+        Method::ToolsCall | Method::PromptsGet => "name",
+        Method::ResourcesRead => "uri",
+        Method::TasksGet | Method::TasksUpdate | Method::TasksCancel => "taskId",
+        _ => return None,
+    })
+}

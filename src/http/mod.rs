@@ -8,9 +8,12 @@
 #[cfg(feature = "http-client")]
 mod client;
 mod headers;
+mod mirrored;
 #[cfg(feature = "http-server")]
 mod server;
 mod value;
 
 #[cfg(feature = "http-client")]
 pub use client::{HttpTransport, OutgoingRequest};
+#[cfg(feature = "http-server")]
+pub use server::{Denied, EventStore, Head, HttpServer, HttpServerBuilder, MemoryEvents, SealedStates};

@@ -11,6 +11,7 @@ const PREFIX: &str = "=?base64?";
 const SUFFIX: &str = "?=";
 
 /// `value` as the value of a header.
+#[cfg(feature = "http-client")]
 pub(super) fn encode(value: &str) -> Cow<'_, str> {
     // A tab would do as well, but to some it is a control character like others. In Base64 it is right for all.
     let is_plain = value.bytes().all(|byte| matches!(byte, b' '..=b'~'))
@@ -28,6 +29,7 @@ pub(super) fn encode(value: &str) -> Cow<'_, str> {
 ///
 /// # Errors
 /// When it holds what no header may, or says that it is Base64 and is not, or not that of UTF-8; the text says which.
+#[cfg(feature = "http-server")]
 pub(super) fn decode(value: &str) -> Result<Cow<'_, str>, String> {
     let Some(encoded) = value.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX)) else {
         // spec: 2026-07-28 basic/transports/streamable-http#server-behavior-for-custom-headers (MUST reject invalid characters)
@@ -43,7 +45,7 @@ pub(super) fn decode(value: &str) -> Result<Cow<'_, str>, String> {
     String::from_utf8(bytes).map(Cow::Owned).map_err(|_| "what is encoded in Base64 is not UTF-8".to_owned())
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "http-server", feature = "http-client"))]
 mod tests {
     use super::*;
 

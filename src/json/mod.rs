@@ -19,6 +19,8 @@ pub(crate) mod wire;
 pub(crate) use canonical::{canonical, write_members};
 pub(crate) use object::InOrder;
 pub use object::{Members, Object};
+#[cfg(any(feature = "validation", feature = "http-server", feature = "http-client"))]
+pub(crate) use read::shortened;
 pub use read::{FromJson, JsonError};
 pub(crate) use read::{nested, nested_object, string};
 pub use text::Json;

@@ -77,7 +77,7 @@ fn excerpt(text: &str) -> String {
 }
 
 /// At most so many characters, and a sign if there were more.
-pub(super) fn shortened(text: &str, characters: usize) -> String {
+pub(crate) fn shortened(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         Some((cut, _)) => format!("{}…", &text[..cut]),
         None => text.to_owned(),

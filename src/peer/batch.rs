@@ -125,7 +125,7 @@ impl Shared {
 }
 
 /// The messages of a batch.
-fn split(frame: &[u8]) -> Result<Vec<&RawValue>, String> {
+pub(crate) fn split(frame: &[u8]) -> Result<Vec<&RawValue>, String> {
     let mut deserializer = serde_json::Deserializer::from_slice(frame);
     let messages = deserializer.deserialize_seq(Messages).map_err(|e| e.to_string())?;
     if messages.is_empty() { Err("a batch needs at least one message".to_owned()) } else { Ok(messages) }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, PoisonError};
 
+use super::Principal;
 use crate::jsonrpc::RequestId;
 use crate::sync::{CancelToken, Deadline, Mutex, lock};
 
@@ -16,12 +17,18 @@ use crate::sync::{CancelToken, Deadline, Mutex, lock};
 pub(crate) struct Call {
     pub(crate) id: RequestId,
     pub(crate) cancel: CancelToken,
+    /// Who makes it, if that is known.
+    pub(crate) principal: Option<Principal>,
     is_open: Mutex<bool>,
 }
 
 impl Call {
     pub(crate) fn new(id: RequestId) -> Self {
-        Self { id, cancel: CancelToken::new(), is_open: Mutex::new(true) }
+        Self::by(id, None)
+    }
+
+    pub(crate) fn by(id: RequestId, principal: Option<Principal>) -> Self {
+        Self { id, cancel: CancelToken::new(), principal, is_open: Mutex::new(true) }
     }
 
     /// Closes the call: `true` for the one who may answer (or need not, because he cancelled).
@@ -74,6 +81,14 @@ impl InFlight {
     }
 
     pub(crate) fn begin(&self, id: RequestId) -> Result<Arc<Call>, NotServed> {
+        self.begin_by(id, None)
+    }
+
+    pub(crate) fn begin_by(
+        &self,
+        id: RequestId,
+        principal: Option<Principal>,
+    ) -> Result<Arc<Call>, NotServed> {
         let call = {
             let mut calls = lock(&self.calls);
             let is_full = calls.len() >= self.limit;
@@ -84,7 +99,7 @@ impl InFlight {
                     return Err(NotServed::Full(self.limit));
                 }
                 std::collections::hash_map::Entry::Vacant(place) => {
-                    let call = Arc::new(Call::new(place.key().clone()));
+                    let call = Arc::new(Call::by(place.key().clone(), principal));
                     Arc::clone(place.insert(call))
                 }
             }

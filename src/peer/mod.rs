@@ -21,13 +21,14 @@ mod garbled;
 mod model;
 mod outbox;
 mod pending;
+mod principal;
 mod reader;
 mod serve;
 mod wait;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -35,12 +36,15 @@ use serde_json::value::RawValue;
 
 pub(crate) use ask::{Asked, NotAnswered, ask};
 pub(crate) use call::Call;
-use call::InFlight;
+pub(crate) use call::InFlight;
 pub(crate) use outbox::{NotSent, Outbox, Writing};
 use pending::NoSlot;
 pub(crate) use pending::{NoResult, Pending, StreamEnd, Waiting, own_id};
+pub use principal::Principal;
 use reader::Reading;
 pub(crate) use wait::{Patient, Waited, wait};
+#[cfg(feature = "http-server")]
+pub(crate) use {batch::split as split_batch, call::NotServed, reader::cancelled, serve::busy};
 
 use crate::jsonrpc::{BadFrame, ErrorObject, RequestId, write_call};
 use crate::sync::{Deadline, Mutex, ThreadPool, lock};
@@ -123,6 +127,16 @@ pub(crate) trait Outlet: Send + Sync {
 
     /// Ends the connection if the peer is gone.
     fn look_after(&self);
+
+    /// Where to send what outlasts its request; `None`: here.
+    fn of_connection(&self) -> Option<Weak<dyn Outlet>> {
+        None
+    }
+
+    /// Has the client come back for what is still to be sent, after `retry`; `false` if it cannot.
+    fn send_away(&self, _retry: Duration) -> bool {
+        false
+    }
 
     /// Answers a call that was left [open](Served::Open), with the JSON of its result or an error. Nothing happens if it has
     /// ended. A thread that `waits` for the peer to read never loses the answer.

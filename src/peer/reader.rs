@@ -16,7 +16,7 @@ use super::garbled::Heard;
 use super::pending::NoResult;
 use super::serve::{Outcome, busy, with_buffer};
 use super::{Call, Ground, Request, Shared};
-use crate::json::{FromJson, Json, Members};
+use crate::json::{FromJson, Json, JsonError, Members};
 use crate::jsonrpc::{BadFrame, ErrorObject, Incoming, RequestId, begin_result, is_empty_line};
 use crate::sync::{Baton, Deadline, Lent, Refused, Tick};
 use crate::transport::{FrameRead, Received};
@@ -124,6 +124,16 @@ fn locked<T: ?Sized>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 /// Starts the reading thread.
 pub(super) fn start(shared: &Arc<Shared>) -> io::Result<()> {
     spawn(shared, "mcp-reader", Post::Reader)
+}
+
+/// Which request `notifications/cancelled` is about, and why.
+///
+/// # Errors
+/// What is wrong with the parameters.
+pub(crate) fn cancelled(params: Option<&RawValue>) -> Result<(RequestId, String), JsonError> {
+    let mut params = params.map_or_else(|| Err(JsonError::new("no parameters")), Members::of)?;
+    let reason = params.lenient::<String>("reason").unwrap_or_else(|| "cancelled by the peer".to_owned());
+    Ok((params.required("requestId")?, reason))
 }
 
 enum Post {
@@ -435,18 +445,17 @@ impl Shared {
     }
 
     fn hear_cancelled(&self, params: Option<&RawValue>) {
-        let Some(mut params) = params.and_then(|raw| Members::of(raw).ok()) else {
-            log::debug!("ignored a cancellation without parameters");
-            return;
-        };
-        let reason = params.lenient::<String>("reason").unwrap_or_else(|| "cancelled by the peer".to_owned());
-        match params.required::<RequestId>("requestId") {
-            Ok(id) if self.in_flight.cancel(&id, &reason) => log::debug!("request {id} cancelled: {reason}"),
+        match cancelled(params) {
+            Ok((id, reason)) if self.in_flight.cancel(&id, &reason) => {
+                log::debug!("request {id} cancelled: {reason}");
+            }
             // spec: 2026-07-28 basic/patterns/cancellation (a server tears down what a request of ours had opened)
-            Ok(id) if self.pending.cancelled(&id) => log::debug!("{id} ended by the peer: {reason}"),
+            Ok((id, reason)) if self.pending.cancelled(&id) => {
+                log::debug!("{id} ended by the peer: {reason}")
+            }
             // spec: 2026-07-28 basic/patterns/cancellation#timing-considerations (it may come after the answer)
-            Ok(id) => log::debug!("ignored the cancellation of {id}: no such request is open"),
-            Err(e) => log::debug!("ignored a cancellation: {e}"),
+            Ok((id, _)) => log::debug!("ignored the cancellation of {id}: no such request is open"),
+            Err(problem) => log::debug!("ignored a cancellation: {problem}"),
         }
     }
 

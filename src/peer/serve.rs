@@ -219,6 +219,6 @@ impl Outlet for Shared {
 }
 
 /// The error of a request that arrives while as many as allowed are open.
-pub(super) fn busy(limit: usize) -> ErrorObject {
+pub(crate) fn busy(limit: usize) -> ErrorObject {
     ErrorObject::internal(format!("server busy: {limit} requests in flight"))
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 use serde_json::value::RawValue;
 
 use super::Inner;
+use super::changes::Most;
 use crate::context::LegacyClient;
 use crate::json::{Json, Members};
 use crate::jsonrpc::{BadFrame, ErrorObject, Message, Response};
@@ -26,8 +27,8 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(server: Arc<Inner>) -> Self {
-        let number = server.changes.open();
+    pub(super) fn new(server: Arc<Inner>, most: Most) -> Self {
+        let number = server.changes.open(most);
         Self { server: Arc::downgrade(&server), number, _served: Some(server), legacy: RwLock::default() }
     }
 

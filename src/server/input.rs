@@ -80,6 +80,9 @@ impl Asked<'_> {
             while members.take(of_the_round).is_some() {}
         }
         write_members(&mut binding, &members);
+        if let Some(principal) = &self.serving.call.principal {
+            binding.extend_from_slice(principal.id().as_bytes());
+        }
         binding
     }
 }

@@ -71,17 +71,19 @@ impl Inner {
             .map_err(ErrorObject::internal)
     }
 
-    /// Ends the subscriptions of a connection in good order.
+    /// Ends the subscriptions of a connection in good order; `is_shared`: with other messages they share a channel.
     ///
     /// spec: 2026-07-28 basic/patterns/cancellation (a server that tears a subscription down MUST cancel it),
     /// basic/patterns/subscriptions#graceful-closure (and SHOULD answer the request)
-    pub(super) fn end_subscriptions(&self, connection: u64) {
+    pub(super) fn end_subscriptions(&self, connection: u64, is_shared: bool) {
         self.changes.close(connection, &|outlet: &dyn Outlet, call: &Arc<Call>| {
             let mut json = br#"{"requestId":"#.to_vec();
             write_json(&mut json, &call.id);
             json.extend_from_slice(br#","reason":"the server is ending"}"#);
-            // Without room for it the answer says the same.
-            drop(outlet.post(Some(call), Method::Cancelled.name(), text(&json)));
+            if is_shared {
+                // Without room for it the answer says the same.
+                drop(outlet.post(Some(call), Method::Cancelled.name(), text(&json)));
+            }
             json.clear();
             json.push(b'{');
             write_meta(&mut json, &call.id);

@@ -18,6 +18,8 @@ mod dispatch;
 mod feature;
 mod heard;
 mod input;
+#[cfg(feature = "http-server")]
+mod line;
 mod listen;
 mod logging;
 mod pace;
@@ -40,6 +42,8 @@ use connection::Connection;
 use crossbeam_channel::select;
 use pace::Paces;
 pub use tasks::TaskOptions;
+#[cfg(feature = "http-server")]
+pub(crate) use {changes::Most, changes::OF_A_CLIENT, line::Line};
 
 use crate::error::{Error, Result, Seconds};
 use crate::jsonrpc::Message;
@@ -124,11 +128,11 @@ impl Server {
         if let Some(tap) = &config.tap {
             opened = tapped(opened, tap);
         }
-        let connection = Arc::new(Connection::new(Arc::clone(&self.0)));
+        let connection = Arc::new(Connection::new(Arc::clone(&self.0), changes::OF_A_CLIENT));
         let setup = Setup { limits: config.limits.clone(), writing: Writing::Direct, runs_short_calls: true };
         let role = Arc::<Connection>::clone(&connection);
         let peer = Peer::start(opened, role, &setup)
-            .inspect_err(|_| self.0.end_subscriptions(connection.number)) // it listens to nothing
+            .inspect_err(|_| self.0.end_subscriptions(connection.number, true)) // it listens to nothing
             .map_err(cannot("cannot start a thread"))?;
         let (ended, stopped, broken) = (peer.ended(), self.0.stop.receiver(), peer.broken());
         select! {
@@ -138,7 +142,7 @@ impl Server {
             recv(broken) -> _ => log::debug!("answers cannot be written any more"),
         }
         // They are no work to drain: they would never be done.
-        self.0.end_subscriptions(connection.number);
+        self.0.end_subscriptions(connection.number, true);
         let deadline = Deadline::after(Some(config.grace));
         config.features.iter().for_each(|feature| feature.drain(connection.number, deadline));
         let mut finished = peer.drain(deadline);
@@ -250,7 +254,7 @@ impl fmt::Debug for ServerHandle {
 }
 
 /// Ends what outlasts requests, and runs the cleanup hook, on every way out, panics included, once nothing is served any more.
-struct Cleanup<'a> {
+pub(crate) struct Cleanup<'a> {
     server: &'a Inner,
     /// No other connection will come.
     is_only: bool,

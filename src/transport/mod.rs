@@ -23,6 +23,8 @@ pub use framing::{DEFAULT_MAX_FRAME_BYTES, LineReader};
 pub use memory::{MemoryTransport, memory_pair};
 pub use stdio::{Stdio, child_command};
 pub use stream::Stream;
+#[cfg(feature = "http-server")]
+pub(crate) use tap::show;
 pub(crate) use tap::tapped;
 pub use tap::{Direction, Tap, WireLog};
 

@@ -47,7 +47,7 @@ pub(crate) fn tapped(connection: Connection, tap: &Arc<dyn Tap>) -> Connection {
 }
 
 /// The thread that reads and the writer in use would be lost with a panic, and every call with them.
-fn show(tap: &dyn Tap, direction: Direction, frame: &[u8]) {
+pub(crate) fn show(tap: &dyn Tap, direction: Direction, frame: &[u8]) {
     if catch_unwind(AssertUnwindSafe(|| tap.frame(direction, frame))).is_err() {
         log::error!("a tap panicked");
     }

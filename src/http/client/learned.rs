@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use self::mirrored::{Mirrored, header_values, of_schema};
+use crate::http::mirrored::{Mirrored, header_values, of_schema};
 use crate::json::{Members, string};
 use crate::sync::{Mutex, lock};
 
@@ -50,15 +50,4 @@ fn of_tool(tool: &RawValue) -> Option<(String, Vec<Mirrored>)> {
     let name = string(tool.take("name")?).ok()?.into_owned();
     let mirrored = tool.take("inputSchema").map(of_schema).transpose().ok().flatten().unwrap_or_default();
     Some((name, mirrored))
-}
-
-mod mirrored {
-    use super::RawValue;
-    pub(super) struct Mirrored;
-    pub(super) fn of_schema(_: &RawValue) -> Result<Vec<Mirrored>, String> {
-        Ok(Vec::new())
-    }
-    pub(super) fn header_values(_: &[Mirrored], _: Option<&RawValue>) -> Vec<(String, String)> {
-        Vec::new()
-    }
 }

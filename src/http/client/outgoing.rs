@@ -3,6 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::learned::Learned;
+use crate::http::headers::named_by;
 use crate::json::{FromJson, Members, string};
 use crate::jsonrpc::{BadFrame, Incoming, RequestId};
 use crate::method::Method;
@@ -57,27 +58,17 @@ impl Outgoing {
 
     fn look_at(&mut self, mut params: Members<'_>, learned: &Learned) {
         self.version = params.take("_meta").and_then(modern_version);
-        // spec: 2026-07-28 basic/transports/streamable-http#standard-request-headers
-        let about = match Method::from_name(&self.method) {
-            Some(Method::ToolsCall | Method::PromptsGet) => "name",
-            Some(Method::ResourcesRead) => "uri",
-            Some(Method::ToolsList) => {
-                self.has_cursor = params.take("cursor").is_some();
-                return;
-            }
-            Some(Method::Cancelled) if self.what == What::Notification => {
+        let Some(method) = Method::from_name(&self.method) else { return };
+        match method {
+            Method::ToolsList => self.has_cursor = params.take("cursor").is_some(),
+            Method::Cancelled if self.what == What::Notification => {
                 if let Some(Ok(id)) = params.take("requestId").map(RequestId::from_json) {
                     self.what = What::Cancellation(id);
                 }
-                return;
             }
-            _ if self.method.starts_with("tasks/") => "taskId",
-            _ => return,
-        };
-        self.name = text(params.take(about));
-        if let (Some(name), Some(Method::ToolsCall), true) =
-            (&self.name, Method::from_name(&self.method), self.version.is_some())
-        {
+            _ => self.name = named_by(method).and_then(|about| text(params.take(about))),
+        }
+        if let (Method::ToolsCall, Some(name), Some(_)) = (method, &self.name, &self.version) {
             self.mirrored = learned.headers(name, params.take("arguments"));
         }
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::PROBLEMS;
 use crate::json::JsonError;
-use crate::json::read::shortened as short;
+use crate::json::shortened as short;
 
 /// So many alternatives are told about when none fits.
 const ALTERNATIVES: usize = 5;

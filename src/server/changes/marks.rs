@@ -6,15 +6,24 @@ use crate::context::LegacyClient;
 use crate::method::Method;
 use crate::peer::{Call, Outlet};
 
-/// So many `subscriptions/listen` of a connection may be open.
-const MAX_LISTENS: usize = 64;
+/// How much may be listened to over a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Most {
+    /// `subscriptions/listen` that are open.
+    pub(crate) listens: usize,
+    /// Resources and tasks that are watched, over all subscriptions.
+    pub(crate) subjects: usize,
+}
 
-/// So many resources and tasks are watched for a connection, over all its subscriptions.
-const MAX_URIS: usize = 1024;
+/// For a connection of one client.
+pub(crate) const OF_A_CLIENT: Most = Most { listens: 64, subjects: 1024 };
 
 /// So much waits for a client that does not read. What it watches always has room; further completed elicitations are
 /// dropped.
-const MAX_DUE: usize = 2 * MAX_URIS;
+const MAX_DUE: usize = 2 * OF_A_CLIENT.subjects;
+
+/// Fewer listeners than this are not looked through for those that have gone.
+const FEW: usize = 64;
 
 /// Something to tell: of a list, or of the resource or the question that `subject` names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,15 +69,25 @@ pub(super) struct Turn {
     pub(super) notices: Vec<Notice>,
 }
 
-/// Every listener of a server. Bound: a connection has one, and [`MAX_LISTENS`] subscriptions; what is due for one is no
-/// more than what it listens to.
+/// A connection that may listen.
+struct Share {
+    connection: u64,
+    most: Most,
+    /// Of these so many are known here, alive or not.
+    listens: usize,
+    subjects: usize,
+}
+
+/// Every listener of a server. Bound: a connection has one, and as many subscriptions as its [`Most`] says; what is due for
+/// one is no more than what it listens to.
 #[derive(Default)]
 pub(super) struct Marks {
     /// In the order of their keys.
     listeners: Vec<Listener>,
-    /// Connections that may listen.
-    connections: Vec<u64>,
+    shares: Vec<Share>,
     last: u64,
+    /// Looked through for those that have gone when there are so many. There may be ten thousand.
+    prune_at: usize,
 }
 
 impl Listener {
@@ -116,6 +135,10 @@ impl Listener {
         self.is_ready && !self.due.is_empty()
     }
 
+    fn subjects(&self) -> usize {
+        self.watched.len() + self.tasks.len()
+    }
+
     fn wants(&self, notice: &Notice) -> bool {
         match (&notice.subject, &self.owner) {
             // spec: 2025-11-25 client/elicitation#completion-notifications-for-url-mode-elicitation (only to whom was asked)
@@ -147,20 +170,21 @@ impl Listener {
 
 impl Marks {
     /// A connection that may listen from now on.
-    pub(super) fn open(&mut self) -> u64 {
+    pub(super) fn open(&mut self, most: Most) -> u64 {
         self.last += 1;
-        self.connections.push(self.last);
+        self.shares.push(Share { connection: self.last, most, listens: 0, subjects: 0 });
         self.last
     }
 
     /// Takes out a subscription of `connection`, or, if not `listens`, what its handshake opened, with what is still to
     /// be told. After the last `None` the connection can have no more of either.
     pub(super) fn close(&mut self, connection: u64, listens: bool) -> Option<Turn> {
-        if let Some(at) = self.connections.iter().position(|open| *open == connection) {
-            self.connections.swap_remove(at);
+        if let Some(at) = self.shares.iter().position(|share| share.connection == connection) {
+            self.shares.swap_remove(at);
         }
         let is_meant = |l: &Listener| l.connection == connection && l.is_listen() == listens;
-        while let Some(at) = self.listeners.iter().position(is_meant) {
+        // From the end, where taking one out moves the fewest.
+        while let Some(at) = self.listeners.iter().rposition(is_meant) {
             let mut listener = self.listeners.remove(at);
             // Nothing precedes an acknowledgement that is under way; who sends it finds the listener gone.
             if listener.is_ready && listener.is_alive() {
@@ -176,29 +200,42 @@ impl Marks {
     ///
     /// # Errors
     /// When its connection may not listen (any more), or has too many subscriptions.
-    pub(super) fn add(&mut self, mut listener: Listener) -> Result<u64, &'static str> {
-        self.prune();
+    pub(super) fn add(&mut self, mut listener: Listener) -> Result<u64, String> {
+        let (listens, subjects) = (usize::from(listener.is_listen()), listener.subjects());
         let connection = listener.connection;
-        if !self.connections.contains(&connection) {
-            return Err(NO_CONNECTION);
+        if self.listeners.len() >= self.prune_at.max(FEW) || self.room(connection, listens, subjects).is_err()
+        {
+            self.prune();
         }
-        let listens = self.listeners.iter().filter(|l| l.connection == connection && l.is_listen()).count();
-        if listener.is_listen() && listens >= MAX_LISTENS {
-            return Err("server busy: 64 subscriptions are open");
-        }
-        self.check_room(connection, listener.watched.len() + listener.tasks.len())?;
+        let share = self.room(connection, listens, subjects)?;
+        share.listens += listens;
+        share.subjects += subjects;
         self.last += 1;
         listener.key = self.last;
         self.listeners.push(listener);
         Ok(self.last)
     }
 
-    fn check_room(&self, connection: u64, more: usize) -> Result<(), &'static str> {
-        let of_connection = self.listeners.iter().filter(|l| l.connection == connection);
-        match of_connection.map(|l| l.watched.len() + l.tasks.len()).sum::<usize>() + more > MAX_URIS {
-            true => Err("server busy: no more than 1024 resources and tasks are watched for a connection"),
-            false => Ok(()),
+    /// Room for so much more on a connection.
+    fn room(&mut self, connection: u64, listens: usize, subjects: usize) -> Result<&mut Share, String> {
+        let share =
+            self.shares.iter_mut().find(|share| share.connection == connection).ok_or(NO_CONNECTION)?;
+        let most = share.most;
+        if share.listens + listens > most.listens {
+            return Err(format!("server busy: {} subscriptions are open", most.listens));
         }
+        if share.subjects + subjects > most.subjects {
+            let subjects = most.subjects;
+            return Err(format!(
+                "server busy: no more than {subjects} resources and tasks are watched for a connection"
+            ));
+        }
+        Ok(share)
+    }
+
+    fn find(&mut self, key: u64) -> Option<&mut Listener> {
+        let at = self.listeners.binary_search_by_key(&key, |listener| listener.key).ok()?;
+        self.listeners.get_mut(at)
     }
 
     /// What the handshake of `connection` opened.
@@ -219,26 +256,26 @@ impl Marks {
     ///
     /// # Errors
     /// When the connection cannot be told, or watches too much.
-    pub(super) fn subscribe(&mut self, connection: u64, uri: &str) -> Result<(), &'static str> {
-        let room = self.check_room(connection, 1);
+    pub(super) fn subscribe(&mut self, connection: u64, uri: &str) -> Result<(), String> {
         let listener = self.legacy(connection).ok_or(NO_CONNECTION)?;
         if listener.find(uri).is_err() {
-            room?;
-            listener.watch(uri);
+            self.room(connection, 0, 1)?.subjects += 1;
+            self.legacy(connection).ok_or(NO_CONNECTION)?.watch(uri);
         }
         Ok(())
     }
 
     /// Watches it no longer.
     pub(super) fn unsubscribe(&mut self, connection: u64, uri: &str) {
-        if let Some(listener) = self.legacy(connection) {
-            if let Ok(at) = listener.find(uri) {
-                listener.watched.remove(at);
-                let is_due = |notice: &Notice| notice.subject.as_deref() == Some(uri);
-                if let Some(at) = listener.due.iter().position(is_due) {
-                    listener.due.remove(at);
-                }
-            }
+        let Some(listener) = self.legacy(connection) else { return };
+        let Ok(at) = listener.find(uri) else { return };
+        listener.watched.remove(at);
+        let is_due = |notice: &Notice| notice.subject.as_deref() == Some(uri);
+        if let Some(at) = listener.due.iter().position(is_due) {
+            listener.due.remove(at);
+        }
+        if let Some(share) = self.shares.iter_mut().find(|share| share.connection == connection) {
+            share.subjects -= 1;
         }
     }
 
@@ -251,7 +288,7 @@ impl Marks {
 
     /// The listener may be told from now on; whether there is something to tell. `None`: it is gone.
     pub(super) fn acknowledged(&mut self, key: u64) -> Option<bool> {
-        let listener = self.listeners.iter_mut().find(|listener| listener.key == key)?;
+        let listener = self.find(key)?;
         listener.is_ready = true;
         Some(listener.is_due())
     }
@@ -273,12 +310,13 @@ impl Marks {
 
     /// The first listener after the key `after` that is to be told something.
     pub(super) fn next_turn(&mut self, after: u64) -> Option<Turn> {
-        self.listeners.iter_mut().filter(|l| l.key > after && l.is_due()).find_map(Listener::turn)
+        let start = self.listeners.partition_point(|listener| listener.key <= after);
+        self.listeners[start..].iter_mut().filter(|listener| listener.is_due()).find_map(Listener::turn)
     }
 
     /// What the listener could not be told now. Nobody is told of what he no longer watches.
     pub(super) fn put_back(&mut self, key: u64, notices: &[Notice]) {
-        if let Some(listener) = self.listeners.iter_mut().find(|listener| listener.key == key) {
+        if let Some(listener) = self.find(key) {
             for notice in notices {
                 if notice.method == Method::ElicitationComplete || listener.wants(notice) {
                     listener.mark(notice);
@@ -289,7 +327,18 @@ impl Marks {
 
     /// Forgets those whose request or connection has ended.
     pub(super) fn prune(&mut self) {
-        self.listeners.retain(Listener::is_alive);
+        let shares = &mut self.shares;
+        self.listeners.retain(|listener| {
+            let is_alive = listener.is_alive();
+            if !is_alive {
+                if let Some(share) = shares.iter_mut().find(|share| share.connection == listener.connection) {
+                    share.listens -= usize::from(listener.is_listen());
+                    share.subjects -= listener.subjects();
+                }
+            }
+            is_alive
+        });
+        self.prune_at = 2 * self.listeners.len();
     }
 
     /// Whether nobody listens.

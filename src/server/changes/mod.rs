@@ -16,6 +16,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use marks::{Listener, Marks, Notice, Owner, Turn};
+pub(crate) use marks::{Most, OF_A_CLIENT};
 
 use super::{Server, ServerHandle};
 use crate::context::LegacyClient;
@@ -71,8 +72,8 @@ impl Changes {
     }
 
     /// A connection that may listen from now on, under the number returned.
-    pub(super) fn open(&self) -> u64 {
-        self.lock().marks.open()
+    pub(super) fn open(&self, most: Most) -> u64 {
+        self.lock().marks.open(most)
     }
 
     /// Ends the subscriptions of `connection`, which can have none any more: each is told what it has not been told, and
@@ -123,7 +124,7 @@ impl Changes {
     ///
     /// # Errors
     /// When the connection carries no notices, or watches too much.
-    pub(super) fn subscribe(&self, connection: u64, uri: &str) -> Result<(), &'static str> {
+    pub(super) fn subscribe(&self, connection: u64, uri: &str) -> Result<(), String> {
         self.lock().marks.subscribe(connection, uri)
     }
 
@@ -143,7 +144,7 @@ impl Changes {
         (outlet, call): (&Arc<dyn Outlet>, &Arc<Call>),
         (told, uris, tasks): (Vec<Method>, &[String], &[Arc<str>]),
         acknowledge: &Acknowledge<'_>,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), String> {
         let mut listener = Listener::new(connection, Owner::Listen(Arc::clone(call)), outlet, told);
         uris.iter().for_each(|uri| listener.watch(uri));
         listener.tasks = tasks.to_vec();

@@ -107,7 +107,7 @@ const META: &str = r#""_meta":{"io.modelcontextprotocol/subscriptionId":1}"#;
 #[test]
 fn what_is_marked_is_told_once_and_not_before_the_listener_is_ready() {
     let mut marks = Marks::default();
-    let connection = marks.open();
+    let connection = marks.open(OF_A_CLIENT);
     let room = Room::new(99);
     let (key, _call) = listen(&mut marks, connection, &room, &["b", "a", "b"]);
     for notice in [tools(), updated("a"), updated("a"), tools(), updated("c"), completed("a")] {
@@ -129,7 +129,7 @@ fn what_is_marked_is_told_once_and_not_before_the_listener_is_ready() {
 #[test]
 fn what_there_is_no_room_for_is_told_later_and_holds_nobody_up() {
     let mut marks = Marks::default();
-    let (first, second) = (marks.open(), marks.open());
+    let (first, second) = (marks.open(OF_A_CLIENT), marks.open(OF_A_CLIENT));
     let (slow, quick) = (Room::new(1), Room::new(99));
     for (connection, room) in [(first, &slow), (second, &quick)] {
         greet(&mut marks, connection, room, &ProtocolVersion::V2025_06_18);
@@ -159,7 +159,7 @@ fn only_who_was_asked_hears_that_it_is_complete() {
     let rooms = [(); 3].map(|()| Room::new(99));
     let versions = [ProtocolVersion::V2025_11_25, ProtocolVersion::V2025_11_25, ProtocolVersion::V2025_06_18];
     let clients = [0, 1, 2].map(|at| {
-        let connection = marks.open();
+        let connection = marks.open(OF_A_CLIENT);
         let client = greet(&mut marks, connection, &rooms[at], &versions[at]);
         marks.initialized(connection);
         client
@@ -182,7 +182,7 @@ fn only_who_was_asked_hears_that_it_is_complete() {
 #[test]
 fn who_has_gone_is_forgotten() {
     let mut marks = Marks::default();
-    let connection = marks.open();
+    let connection = marks.open(OF_A_CLIENT);
     let room = Room::new(99);
     let (cancelled, call) = listen(&mut marks, connection, &room, &[]);
     let (open, _call) = listen(&mut marks, connection, &room, &["a"]);
@@ -199,9 +199,9 @@ fn who_has_gone_is_forgotten() {
     assert!(marks.is_empty());
     let outlet: Arc<dyn Outlet> = room;
     let late = Listener::new(connection, Owner::Listen(Arc::new(Call::new(1.into()))), &outlet, vec![]);
-    assert_eq!(marks.add(late), Err("change notices need a connection that stays open"));
+    assert_eq!(marks.add(late), Err("change notices need a connection that stays open".to_owned()));
     // The same for one whose connection has gone without a word.
-    let connection = marks.open();
+    let connection = marks.open(OF_A_CLIENT);
     let room = Room::new(99);
     listen(&mut marks, connection, &room, &[]);
     drop(room);

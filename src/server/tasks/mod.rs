@@ -155,12 +155,14 @@ impl TaskFeature {
         let patience = asked.server.config.input_time;
         let tasks = Arc::downgrade(&self.tasks);
         let (outlet, asker): (Arc<dyn Outlet>, Arc<dyn Asker>) = match owner {
-            Owner::Bearer => {
+            Owner::Bearer(_) => {
                 let mailbox = Mailbox { tasks, id: id.clone(), call: Arc::clone(&call), patience };
                 (Arc::new(Nowhere), Arc::new(mailbox))
             }
             Owner::Connection(_) => {
-                let outlet = Arc::downgrade(asked.serving.outlet);
+                // It asks when the request it came of is long answered.
+                let own = asked.serving.outlet;
+                let outlet = own.of_connection().unwrap_or_else(|| Arc::downgrade(own));
                 let relay = Relay { outlet: outlet.clone(), id: id.clone() };
                 let caller = Caller { tasks, id: id.clone(), outlet, call: Arc::clone(&call), patience };
                 (Arc::new(relay), Arc::new(caller))
@@ -214,11 +216,11 @@ impl TaskFeature {
                 let responses = asked.members.take("inputResponses");
                 let responses = responses.ok_or_else(|| bad(JsonError::new("missing")))?;
                 let responses = Members::of(responses).map_err(bad)?;
-                self.tasks.with(|store, now| store.answer(owner, &id, responses, now))?;
+                self.tasks.with(|store, now| store.answer(&owner, &id, responses, now))?;
                 asked.write_lowered(out, &Object::new())
             }
             Method::TasksCancel => {
-                let was_open = self.tasks.with(|store, now| store.cancel(owner, &id, now))?;
+                let was_open = self.tasks.with(|store, now| store.cancel(&owner, &id, now))?;
                 if asked.is_modern() {
                     return asked.write_lowered(out, &Object::new());
                 }
@@ -233,7 +235,7 @@ impl TaskFeature {
     }
 
     fn write_task(&self, asked: &Asked<'_>, id: &str, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
-        let (task, outcome) = self.tasks.with(|store, now| store.get(owner(asked), id, now))?;
+        let (task, outcome) = self.tasks.with(|store, now| store.get(&owner(asked), id, now))?;
         if asked.is_modern() {
             asked.write_lowered(out, &detailed(task, outcome.as_deref()))
         } else {
@@ -249,7 +251,7 @@ impl TaskFeature {
         };
         let (outlet, call) = (Arc::downgrade(asked.serving.outlet), Arc::clone(asked.serving.call));
         let waiter = Waiter { outlet, call };
-        match self.tasks.with(|store, now| store.result(owner(asked), &id, waiter, now)) {
+        match self.tasks.with(|store, now| store.result(&owner(asked), &id, waiter, now)) {
             Ok(None) => Served::Open,
             Ok(Some(outcome)) => Served::Answered(match outcome.as_answer() {
                 Ok(result) => {
@@ -270,7 +272,7 @@ impl TaskFeature {
         });
         let after = after.ok_or_else(|| bad_params(JsonError::new("unknown cursor"), Some("cursor")))?;
         let page_size = asked.server.config.page_size;
-        let (tasks, next) = self.tasks.with(|store, now| store.list(owner(asked), after, page_size, now));
+        let (tasks, next) = self.tasks.with(|store, now| store.list(&owner(asked), after, page_size, now));
         let mut result = ListTasksResult::new(tasks);
         result.next_cursor = next.map(|number| format!("{number:x}"));
         asked.write_lowered(out, &result)
@@ -283,7 +285,10 @@ fn goes_on(asked: &Asked<'_>) -> bool {
 }
 
 fn owner(asked: &Asked<'_>) -> Owner {
-    if asked.is_modern() { Owner::Bearer } else { Owner::Connection(asked.connection.number) }
+    match &asked.serving.call.principal {
+        _ if !asked.is_modern() => Owner::Connection(asked.connection.number),
+        principal => Owner::Bearer(principal.as_ref().map(|principal| principal.id().to_owned())),
+    }
 }
 
 /// The task with all that its status promises.
@@ -356,7 +361,7 @@ impl Feature for TaskFeature {
         let tasks = Arc::downgrade(&self.tasks);
         changes.describe_tasks(move |id| {
             let tasks = tasks.upgrade()?;
-            let (task, outcome) = tasks.with(|store, now| store.get(Owner::Bearer, id, now)).ok()?;
+            let (task, outcome) = tasks.with(|store, _| store.look(id))?;
             Json::new(&detailed(task, outcome.as_deref())).ok()
         });
         self.tasks.changes.get_or_init(|| Arc::clone(changes));
@@ -376,7 +381,8 @@ impl Feature for TaskFeature {
             return Err(extension_required());
         }
         let ids = Vec::<String>::from_json(raw).map_err(|e| bad_filter(e.inside(TASKS)))?;
-        filter.tasks = Some(self.tasks.with(|store, now| store.known(Owner::Bearer, ids, now)));
+        let owner = owner(asked);
+        filter.tasks = Some(self.tasks.with(|store, now| store.known(&owner, ids, now)));
         Ok(())
     }
 

@@ -21,10 +21,10 @@ use crate::protocol::task::{Task, TaskStatus, legacy, timestamp, unknown_task};
 pub(super) type Job = Box<dyn FnOnce() + Send>;
 
 /// Who may see a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// Whoever knows its id: a Modern task.
-    Bearer,
+    /// Whoever knows its id, and is this principal if it was made by one: a Modern task.
+    Bearer(Option<String>),
     /// The connection that made it: a Legacy task.
     Connection(u64),
 }
@@ -190,7 +190,7 @@ impl Store {
     /// -32602 if `owner` has no such task.
     pub(super) fn get(
         &mut self,
-        owner: Owner,
+        owner: &Owner,
         id: &str,
         now: Moment,
     ) -> Result<(Task, Option<Arc<Outcome>>), ErrorObject> {
@@ -198,10 +198,16 @@ impl Store {
         Ok((entry.task.clone(), entry.outcome.clone()))
     }
 
+    /// The same, for a notice to one who may see it.
+    pub(super) fn look(&self, id: &str) -> Option<(Task, Option<Arc<Outcome>>)> {
+        let entry = self.tasks.get(id)?;
+        Some((entry.task.clone(), entry.outcome.clone()))
+    }
+
     /// Those of `ids` that are tasks of `owner`, each once.
-    pub(super) fn known(&mut self, owner: Owner, mut ids: Vec<String>, now: Moment) -> Vec<Arc<str>> {
+    pub(super) fn known(&mut self, owner: &Owner, mut ids: Vec<String>, now: Moment) -> Vec<Arc<str>> {
         self.sweep(now.instant);
-        ids.retain(|id| self.tasks.get(id).is_some_and(|entry| entry.owner == owner));
+        ids.retain(|id| self.tasks.get(id).is_some_and(|entry| entry.owner == *owner));
         ids.sort_unstable();
         ids.dedup();
         ids.into_iter().map(Arc::from).collect()
@@ -213,7 +219,7 @@ impl Store {
     /// -32602 if `owner` has no such task.
     pub(super) fn result(
         &mut self,
-        owner: Owner,
+        owner: &Owner,
         id: &str,
         waiter: Waiter,
         now: Moment,
@@ -231,14 +237,14 @@ impl Store {
     /// one, if there are more.
     pub(super) fn list(
         &mut self,
-        owner: Owner,
+        owner: &Owner,
         after: u64,
         page_size: usize,
         now: Moment,
     ) -> (Vec<legacy::Task>, Option<u64>) {
         self.sweep(now.instant);
         let mut own: Vec<&Entry> =
-            self.tasks.values().filter(|entry| entry.owner == owner && entry.number > after).collect();
+            self.tasks.values().filter(|entry| entry.owner == *owner && entry.number > after).collect();
         own.sort_unstable_by_key(|entry| entry.number);
         let page = &own[..own.len().min(page_size.max(1))];
         let next = page.last().filter(|_| page.len() < own.len()).map(|entry| entry.number);
@@ -281,7 +287,7 @@ impl Store {
     /// -32602 if `owner` has no such task.
     pub(super) fn answer(
         &mut self,
-        owner: Owner,
+        owner: &Owner,
         id: &str,
         mut responses: Members<'_>,
         now: Moment,
@@ -366,7 +372,7 @@ impl Store {
     ///
     /// # Errors
     /// -32602 if `owner` has no such task.
-    pub(super) fn cancel(&mut self, owner: Owner, id: &str, now: Moment) -> Result<bool, ErrorObject> {
+    pub(super) fn cancel(&mut self, owner: &Owner, id: &str, now: Moment) -> Result<bool, ErrorObject> {
         let is_open = self.find(owner, id, now)?.outcome.is_none();
         if is_open {
             self.cancel_for(id, "cancelled by the client", now);
@@ -423,14 +429,14 @@ impl Store {
             Outcome::Error(error) => (TaskStatus::Failed, Some(error.message.clone())),
         };
         entry.outcome = Some(outcome);
-        if entry.owner == Owner::Bearer {
+        if matches!(entry.owner, Owner::Bearer(_)) {
             self.after.changed.push(id.to_owned());
         }
     }
 
-    fn find(&mut self, owner: Owner, id: &str, now: Moment) -> Result<&mut Entry, ErrorObject> {
+    fn find(&mut self, owner: &Owner, id: &str, now: Moment) -> Result<&mut Entry, ErrorObject> {
         self.sweep(now.instant);
-        self.tasks.get_mut(id).filter(|entry| entry.owner == owner).ok_or_else(unknown_task)
+        self.tasks.get_mut(id).filter(|entry| entry.owner == *owner).ok_or_else(unknown_task)
     }
 
     /// Forgets what has expired.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::peer::Asked as Question;
 
-const BEARER: Owner = Owner::Bearer;
+const BEARER: Owner = Owner::Bearer(None);
 
 fn at(seconds: u64) -> Moment {
     static BEGIN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
@@ -39,7 +39,7 @@ fn question(key: &str) -> (String, Question) {
 }
 
 fn look(store: &mut Store, id: &str, now: Moment) -> Value {
-    match store.get(BEARER, id, now) {
+    match store.get(&BEARER, id, now) {
         Ok((task, outcome)) => serde_json::to_value(detailed(task, outcome.as_deref())).expect("JSON"),
         Err(error) => json!(error.code),
     }
@@ -64,13 +64,13 @@ fn take(store: &mut Store, id: &str, step: Step) {
         Step::Answer => {
             let responses = Json::from(json!({"q": 1, "q#2": 2, "never": 3}));
             let responses = Members::of(responses.as_raw()).expect("an object");
-            drop(store.answer(BEARER, id, responses, at(1)));
+            drop(store.answer(&BEARER, id, responses, at(1)));
         }
         Step::Withdraw => store.withdraw(id, &["q".to_owned(), "q#2".to_owned()], at(1)),
         Step::Finish => store.finish(id, done("r"), at(1)),
         Step::Fail => store.finish(id, Outcome::Error(ErrorObject::new(-1, "no")), at(1)),
-        Step::Cancel => drop(store.cancel(BEARER, id, at(1))),
-        Step::Expire => drop(store.get(BEARER, id, at(100))),
+        Step::Cancel => drop(store.cancel(&BEARER, id, at(1))),
+        Step::Expire => drop(store.get(&BEARER, id, at(100))),
     }
 }
 
@@ -197,7 +197,7 @@ fn a_key_is_used_once_and_answered_once() {
     let mut give = |responses: Value| {
         let responses = Json::from(responses);
         let members = Members::of(responses.as_raw()).expect("an object");
-        store.answer(BEARER, &id, members, at(4)).expect("known");
+        store.answer(&BEARER, &id, members, at(4)).expect("known");
         asked(&mut store).0
     };
     assert_eq!(give(json!({"never": 1, "A": 2, "a#3": 3})), "a a#2 b");
@@ -212,29 +212,29 @@ fn a_key_is_used_once_and_answered_once() {
 fn a_connection_sees_its_own_tasks_page_by_page() {
     let mut store = Store::new(TaskOptions::default());
     let (one, other) = (Owner::Connection(1), Owner::Connection(2));
-    let ids: Vec<_> = (0..5).map(|_| add(&mut store, one, 50).0).collect();
-    let (foreign, _) = add(&mut store, other, 50);
+    let ids: Vec<_> = (0..5).map(|_| add(&mut store, one.clone(), 50).0).collect();
+    let (foreign, _) = add(&mut store, other.clone(), 50);
     let (bearer, _) = add(&mut store, BEARER, 50);
     let mut seen = Vec::new();
     let mut after = Some(0);
     while let Some(number) = after {
-        let (page, next) = store.list(one, number, 2, at(1));
+        let (page, next) = store.list(&one, number, 2, at(1));
         assert!(page.len() <= 2);
         seen.extend(page.into_iter().map(|task| task.task_id));
         after = next;
     }
     assert_eq!(seen, ids, "the oldest first");
-    for (owner, id) in [(one, &foreign), (one, &bearer), (BEARER, &foreign), (other, &ids[0])] {
+    for (owner, id) in [(&one, &foreign), (&one, &bearer), (&BEARER, &foreign), (&other, &ids[0])] {
         assert_eq!(store.get(owner, id, at(1)).expect_err("not theirs").code, -32602);
     }
     for hostile in
         ["", "0", &bearer.to_uppercase(), &bearer[1..], &format!("{bearer}0"), "\u{0}", "../../etc"]
     {
-        assert_eq!(store.get(BEARER, hostile, at(1)).expect_err(hostile).code, -32602);
+        assert_eq!(store.get(&BEARER, hostile, at(1)).expect_err(hostile).code, -32602);
     }
     store.forget(1);
-    assert_eq!(store.list(one, 0, 9, at(1)).0.len(), 0);
-    assert_eq!(store.list(other, 0, 9, at(1)).0.len(), 1);
+    assert_eq!(store.list(&one, 0, 9, at(1)).0.len(), 0);
+    assert_eq!(store.list(&other, 0, 9, at(1)).0.len(), 1);
     assert_eq!(look(&mut store, &bearer, at(1))["status"], "working");
 }
 
@@ -268,12 +268,12 @@ fn requests_for_results_are_answered_when_those_are_known() {
         changes: OnceLock::new(),
         answered: crossbeam_channel::bounded(1),
     };
-    let one = Owner::Connection(1);
+    let one = &Owner::Connection(1);
     let wait = |id: &str, request: i64| {
         let waiter = Waiter { outlet: Arc::downgrade(&outlet), call: Arc::new(Call::new(request.into())) };
         tasks.with(|store, _| store.result(one, id, waiter, at(1)).map(|outcome| outcome.is_some()))
     };
-    let new = || tasks.with(|store, _| add(store, one, 50).0);
+    let new = || tasks.with(|store, _| add(store, one.clone(), 50).0);
     let (finished, cancelled, expired) = (new(), new(), new());
     for (request, id) in [(1, &finished), (2, &finished), (3, &cancelled), (4, &expired)] {
         assert_eq!(wait(id, request), Ok(false));

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 pub use head::Head;
 pub(crate) use limits::Limits;
-pub(crate) use reply::{EventStream, Reply, Response};
+pub(crate) use reply::{EventStream, NotWritten, Reply, Response};
 
 /// A whole request.
 #[derive(Debug)]

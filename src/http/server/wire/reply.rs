@@ -51,6 +51,14 @@ impl EventStream {
         unimplemented!()
     }
 
+    /// The same for an answer among others on the stream: there is always room for it.
+    ///
+    /// # Errors
+    /// `Gone`.
+    pub(crate) fn push(&self, _events: &[u8]) -> Result<(), NotWritten> {
+        unimplemented!()
+    }
+
     /// Sends whole events, for which there is always room, and ends the answer. The connection can serve another request then.
     pub(crate) fn finish(&self, _events: &[u8]) {
         unimplemented!()

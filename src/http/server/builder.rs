@@ -1,0 +1,234 @@
+//! [`HttpServerBuilder`] and what it sets.
+
+use std::fmt;
+use std::net::{TcpListener, ToSocketAddrs};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::endpoint::{Endpoint, Paths};
+use super::events::{EventStore, MemoryEvents};
+use super::guard::{Denied, Guard};
+use super::mirrored_tools::MirroredTools;
+use super::origin::Allowed;
+use super::sealed::SealedStates;
+use super::sessions::Sessions;
+use super::wire::{Head, Limits, Wire};
+use super::{HttpServer, KEEP_ALIVE};
+use crate::context::{Principal, StateError};
+use crate::error::{Error, Result};
+use crate::protocol::ProtocolVersion;
+use crate::server::{Most, Server};
+
+/// An [`HttpServer`] to be.
+pub struct HttpServerBuilder {
+    server: Server,
+    paths: Paths,
+    hosts: Vec<String>,
+    origins: Vec<String>,
+    guard: Option<Guard>,
+    events: Option<Arc<dyn EventStore>>,
+    max_sessions: usize,
+    session_idle: Duration,
+    limits: Limits,
+}
+
+impl HttpServerBuilder {
+    pub(super) fn new(server: &Server) -> Self {
+        let own = server.limits();
+        let has_pair = server.offered().contains(&ProtocolVersion::V2024_11_05);
+        Self {
+            server: server.clone(),
+            paths: Paths {
+                mcp: "/mcp".to_owned(),
+                pair: has_pair.then(|| ("/sse".to_owned(), "/messages".to_owned())),
+            },
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            guard: None,
+            events: Some(Arc::new(MemoryEvents::new())),
+            max_sessions: 1000,
+            session_idle: Duration::from_secs(30 * 60),
+            limits: Limits {
+                head_bytes: 16 * 1024,
+                headers: 100,
+                body_bytes: own.frame_bytes,
+                receiving_bytes: 64 * 1024 * 1024,
+                head_time: Duration::from_secs(10),
+                body_time: Duration::from_secs(60),
+                idle_time: Duration::from_secs(60),
+                write_time: Duration::from_secs(30),
+                keep_alive: KEEP_ALIVE,
+                connections: 16_384,
+                threads: own.threads,
+                waiting: own.in_flight,
+                stream_bytes: 64 * 1024,
+            },
+        }
+    }
+
+    /// The path of the endpoint. Default: `/mcp`.
+    #[must_use]
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.paths.mcp = path.into();
+        self
+    }
+
+    /// Where clients of 2024-11-05 open their stream, and where they post to; `None`: they are not served. Default: `/sse` and
+    /// `/messages`, if the server offers that revision.
+    #[must_use]
+    pub fn sse_paths(mut self, paths: Option<(&str, &str)>) -> Self {
+        self.paths.pair = paths.map(|(stream, messages)| (stream.to_owned(), messages.to_owned()));
+        self
+    }
+
+    /// Lets requests in that name this host, with or without a port, in their `Host` header. A server that is bound to a loopback
+    /// address otherwise accepts `localhost` and loopback addresses alone, so that no web page can reach it under a
+    /// name of its own; one that is bound to another address accepts any, unless hosts are named here.
+    #[must_use]
+    pub fn allow_host(mut self, host: impl Into<String>) -> Self {
+        self.hosts.push(host.into());
+        self
+    }
+
+    /// Lets requests in that browsers send for pages of this origin, such as `https://app.example.com`. Otherwise only those of
+    /// pages from this machine are.
+    #[must_use]
+    pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
+        self.origins.push(origin.into());
+        self
+    }
+
+    /// Has `guard` look at the head of each request, before its body is read, and say who makes it. It is called on a
+    /// thread that others need: it should not take long.
+    #[must_use]
+    pub fn guard(
+        mut self,
+        guard: impl Fn(&Head) -> std::result::Result<Principal, Denied> + Send + Sync + 'static,
+    ) -> Self {
+        self.guard = Some(Box::new(guard));
+        self
+    }
+
+    /// Keeps the events of Legacy streams in `events`, for clients that come back. Default: a [`MemoryEvents`].
+    #[must_use]
+    pub fn events(mut self, events: impl EventStore + 'static) -> Self {
+        self.events = Some(Arc::new(events));
+        self
+    }
+
+    /// Keeps no events: what a Legacy client misses it has missed.
+    #[must_use]
+    pub fn without_events(mut self) -> Self {
+        self.events = None;
+        self
+    }
+
+    /// How many Legacy clients may have a session; whoever is idle for longest makes room. Default: 1000.
+    #[must_use]
+    pub fn max_sessions(mut self, sessions: usize) -> Self {
+        self.max_sessions = sessions.max(1);
+        self
+    }
+
+    /// After how long without an open request or stream a session ends. Default: 30 min.
+    #[must_use]
+    pub fn session_idle(mut self, time: Duration) -> Self {
+        self.session_idle = time;
+        self
+    }
+
+    /// How many connections may be open; further ones get a 503. Default: 16,384.
+    #[must_use]
+    pub fn max_connections(mut self, connections: usize) -> Self {
+        self.limits.connections = connections.max(1);
+        self
+    }
+
+    /// How long the head of a request may take, in all. Default: 10 s.
+    #[must_use]
+    pub fn head_time(mut self, time: Duration) -> Self {
+        self.limits.head_time = time;
+        self
+    }
+
+    /// How long the body of a request may take, in all. Default: 60 s.
+    #[must_use]
+    pub fn body_time(mut self, time: Duration) -> Self {
+        self.limits.body_time = time;
+        self
+    }
+
+    /// How long a connection may wait for a request. Default: 60 s.
+    #[must_use]
+    pub fn idle_time(mut self, time: Duration) -> Self {
+        self.limits.idle_time = time;
+        self
+    }
+
+    /// How long a client may take to read some more of its answer. Default: 30 s.
+    #[must_use]
+    pub fn write_time(mut self, time: Duration) -> Self {
+        self.limits.write_time = time;
+        self
+    }
+
+    /// After how long a silent stream carries a comment. Default: 15 s.
+    #[must_use]
+    pub fn keep_alive(mut self, time: Duration) -> Self {
+        self.limits.keep_alive = time;
+        self
+    }
+
+    /// How many bytes may wait on a stream for a client that does not read. Default: 64 KiB.
+    #[must_use]
+    pub fn max_unsent_bytes(mut self, bytes: usize) -> Self {
+        self.limits.stream_bytes = bytes;
+        self
+    }
+
+    /// Listens at `address`. Without a reason use a loopback address: whoever can connect can call every tool.
+    ///
+    /// A server without a [`state_store`](crate::server::ServerBuilder::state_store) of its own has the states of calls that
+    /// wait for input travel with them from then on, in [`SealedStates`] with a random key.
+    ///
+    /// # Errors
+    /// When the address cannot be bound, or a path does not begin with `/`.
+    pub fn bind(self, address: impl ToSocketAddrs + fmt::Debug) -> Result<HttpServer> {
+        let pair = self.paths.pair.iter().flat_map(|(stream, messages)| [stream, messages]);
+        if let Some(path) = [&self.paths.mcp].into_iter().chain(pair).find(|path| !path.starts_with('/')) {
+            return Err(Error::InvalidUse(format!("the path {path:?} does not begin with a slash")));
+        }
+        let cannot = |error| Error::Transport { context: format!("cannot listen at {address:?}"), error };
+        let listener = TcpListener::bind(&address).map_err(cannot)?;
+        let bound = listener.local_addr().map_err(cannot)?;
+        let server = self.server;
+        let no_key = |e: StateError| Error::Transport {
+            context: "cannot make a key".to_owned(),
+            error: std::io::Error::other(e.to_string()),
+        };
+        let states = SealedStates::new().map_err(no_key)?;
+        server.keep_states_in(|| Arc::new(states));
+        let endpoint = Arc::new(Endpoint {
+            // Each stream costs a connection, of which there is a limit.
+            modern: server.line(Most { listens: self.limits.connections, subjects: MAX_SUBJECTS }),
+            mirrored: MirroredTools::new(server.tools()),
+            allowed: Allowed::new(bound.ip(), self.hosts, self.origins),
+            guard: self.guard,
+            sessions: Sessions::new(self.max_sessions, self.session_idle),
+            events: self.events,
+            paths: self.paths,
+            server,
+        });
+        let wire = Wire::new(listener, self.limits, Arc::clone(&endpoint)).map_err(cannot)?;
+        Ok(HttpServer { wire, endpoint })
+    }
+}
+
+/// So many resources and tasks are watched by all Modern clients together.
+const MAX_SUBJECTS: usize = 100_000;
+
+impl fmt::Debug for HttpServerBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpServerBuilder").field("paths", &self.paths).finish_non_exhaustive()
+    }
+}

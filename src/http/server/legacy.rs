@@ -1,0 +1,288 @@
+//! Legacy clients: their sessions, and what they send.
+//!
+//! spec: 2025-11-25 basic/transports#streamable-http
+
+use std::sync::Arc;
+
+use super::answers::{error_response, json_response, refusal};
+use super::endpoint::{Endpoint, Inbound};
+use super::exchange::Exchange;
+use super::session::{NewSession, Session};
+use super::wire::{Reply, Response};
+use crate::http::headers;
+use crate::json::Json;
+use crate::jsonrpc::{BadFrame, ErrorObject, Incoming, RequestId, begin_result};
+use crate::peer::{self, Call, NotServed, Outlet, Request};
+use crate::protocol::ProtocolVersion;
+
+impl Endpoint {
+    /// Serves what a Legacy client has posted, or answers that it does not.
+    pub(super) fn serve_legacy(
+        &self,
+        from: Inbound<'_>,
+        incoming: Result<Incoming<'_>, BadFrame>,
+        reply: Reply,
+    ) {
+        if let Ok(Incoming::Request { id, method, params }) = &incoming {
+            if method == "initialize" {
+                let request = Request { method, params: *params };
+                return self.initialize(from, id.clone(), request, reply);
+            }
+        }
+        let id = match &incoming {
+            Ok(Incoming::Request { id, .. }) => Some(id.clone()),
+            _ => None,
+        };
+        let session = match self.session(&from) {
+            Ok(session) => session,
+            Err((status, problem)) => {
+                let error = ErrorObject::invalid_request(problem);
+                return reply.answer(error_response(status, id.as_ref(), &error));
+            }
+        };
+        let Some(_in_use) = session.in_use() else {
+            return reply.answer(refusal(404, "the session has ended"));
+        };
+        match incoming {
+            Ok(Incoming::Request { id, method, params }) => {
+                self.serve_request(&session, id, Request { method: &method, params }, reply);
+            }
+            Ok(other) => {
+                self.hear(&session, other);
+                reply.answer(Response::new(202));
+            }
+            Err(bad) if bad.is_batch && session.line.role().accepts_batches() => {
+                self.serve_batch(&session, from.body, reply);
+            }
+            Err(bad) => reply.answer(error_response(400, bad.id.as_ref(), &bad.error)),
+        }
+    }
+
+    /// The session that a request names.
+    ///
+    /// # Errors
+    /// The status and what is wrong.
+    pub(super) fn session(&self, from: &Inbound<'_>) -> Result<Arc<Session>, (u16, String)> {
+        let Some(id) = from.head.header(headers::SESSION_ID) else {
+            // spec: 2025-11-25 basic/transports#session-management (SHOULD be 400)
+            return Err((400, "the Mcp-Session-Id header is missing: send initialize first".to_owned()));
+        };
+        // spec: 2025-11-25 basic/transports#protocol-version-header (MUST be 400)
+        if let Some(version) = from.head.header(headers::PROTOCOL_VERSION) {
+            let version = ProtocolVersion::from(version);
+            if !version.is_legacy() || !self.server.offered().contains(&version) {
+                return Err((400, format!("unsupported MCP-Protocol-Version: {version}")));
+            }
+        }
+        let session = self.sessions.find(id).filter(|session| !session.is_pair);
+        // One of somebody else is as unknown as any.
+        // spec: 2025-11-25 basic/transports#session-management (MUST be 404)
+        session
+            .filter(|session| session.principal == *from.principal)
+            .ok_or_else(|| (404, "the session is unknown, or has ended".to_owned()))
+    }
+
+    /// A session to be, which counts once it is added.
+    pub(super) fn new_session(&self, from: &Inbound<'_>, is_pair: bool) -> Result<Arc<Session>, String> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).map_err(|e| format!("no random numbers: {e}"))?;
+        let id = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Session::new(NewSession {
+            id,
+            is_pair,
+            principal: from.principal.clone(),
+            line: self.server.line(crate::server::OF_A_CLIENT),
+            limits: self.server.limits(),
+            events: self.events.clone(),
+            tap: self.tap(),
+        }))
+    }
+
+    fn initialize(&self, from: Inbound<'_>, id: RequestId, request: Request<'_>, reply: Reply) {
+        let session = match self.new_session(&from, false) {
+            Ok(session) => session,
+            Err(problem) => {
+                return reply.answer(error_response(500, Some(&id), &ErrorObject::internal(problem)));
+            }
+        };
+        let outlet: Arc<dyn Outlet> = session.standing().clone();
+        let call = Arc::new(Call::by(id, session.principal.clone()));
+        let Some((error, body)) = self.run(session.line.role(), &outlet, &call, request) else { return };
+        if let Some(error) = error {
+            session.end("initialize has failed");
+            log::debug!("initialize was refused: {error}");
+            return reply.answer(json_response(400, body));
+        }
+        if let Err(problem) = self.sessions.add(Arc::clone(&session)) {
+            session.end("there is no room");
+            return reply.answer(error_response(503, Some(&call.id), &ErrorObject::internal(problem)));
+        }
+        self.show_sent(&body);
+        let mut response = json_response(200, body);
+        response.headers.push(("Mcp-Session-Id", session.id.clone()));
+        reply.answer(response);
+    }
+
+    fn serve_request(&self, session: &Arc<Session>, id: RequestId, request: Request<'_>, reply: Reply) {
+        if request.method == "ping" && !session.is_open(&id) {
+            let mut body = Vec::new();
+            begin_result(&mut body, Some(&id));
+            body.extend_from_slice(b"{}}");
+            return reply.answer(json_response(200, body));
+        }
+        let call = match session.begin(id.clone()) {
+            Ok(call) => call,
+            Err(NotServed::Duplicate) => {
+                // Without the id: an answer to it would be taken for the first call's.
+                return reply.answer(refusal(400, format!("request id {id} is in use")));
+            }
+            Err(NotServed::Full(limit)) => {
+                return reply.answer(error_response(503, Some(&id), &peer::busy(limit)));
+            }
+        };
+        let exchange = self.exchange(session, reply);
+        let outlet: Arc<dyn Outlet> = exchange.clone();
+        if let Some((error, body)) = self.run(session.line.role(), &outlet, &call, request) {
+            if session.finish(&call) {
+                exchange.finish(error.as_ref(), body);
+            } else {
+                // spec: 2025-11-25 basic/utilities/cancellation (no answer to what was cancelled)
+                exchange.abandon(Response::new(202));
+            }
+        }
+        session.served();
+    }
+
+    /// The answer to a POST of a session, which is in use until then.
+    fn exchange(&self, session: &Arc<Session>, reply: Reply) -> Arc<Exchange> {
+        let exchange = Exchange::new(Some(session), self.tap());
+        let (gone, in_use) = (Arc::clone(&exchange), session.in_use());
+        reply.when_gone(Box::new(move || {
+            gone.client_left(0);
+            drop(in_use);
+        }));
+        exchange.open(reply);
+        exchange
+    }
+
+    /// What needs no answer.
+    pub(super) fn hear(&self, session: &Session, incoming: Incoming<'_>) {
+        match incoming {
+            Incoming::Response { id: Some(id), result } => {
+                if !session.pending().complete(&id, result.map(Json::of_frame).map_err(peer::NoResult::Error))
+                {
+                    log::debug!("ignored a response to {id}: nobody waits for it");
+                }
+            }
+            Incoming::Response { id: None, .. } => log::warn!("a client could not read one of our messages"),
+            Incoming::Notification { method, params } => match method.as_ref() {
+                "notifications/cancelled" => match peer::cancelled(params) {
+                    Ok((id, reason)) if session.cancel(&id, &reason) => {
+                        log::debug!("request {id} cancelled: {reason}")
+                    }
+                    Ok((id, _)) => log::debug!("ignored the cancellation of {id}: no such request is open"),
+                    Err(problem) => log::debug!("ignored a cancellation: {problem}"),
+                },
+                "notifications/progress" => log::debug!("ignored progress: nobody asked for it"),
+                _ => session.line.role().notified(&method, params),
+            },
+            Incoming::Request { .. } => {}
+        }
+    }
+
+    /// Several messages, in 2025-03-26 alone: the requests are served in turn, and answered together.
+    ///
+    /// spec: 2025-03-26 basic/transports#sending-messages-to-the-server
+    fn serve_batch(&self, session: &Arc<Session>, body: &[u8], reply: Reply) {
+        let messages = match peer::split_batch(body) {
+            Ok(messages) => messages,
+            Err(problem) => return reply.answer(error_response(400, None, &BadFrame::batch(problem).error)),
+        };
+        let exchange = self.exchange(session, reply);
+        let outlet: Arc<dyn Outlet> = exchange.clone();
+        let mut answers: Vec<Vec<u8>> = Vec::new();
+        for message in messages {
+            match Incoming::decode(message.get().as_bytes()) {
+                Ok(Incoming::Request { id, method, .. }) if method == "initialize" => {
+                    let error = ErrorObject::invalid_request("initialize cannot be part of a batch");
+                    answers.push(error_response(400, Some(&id), &error).body);
+                }
+                Ok(Incoming::Request { id, method, .. }) if method == "ping" => {
+                    let mut answer = Vec::new();
+                    begin_result(&mut answer, Some(&id));
+                    answer.extend_from_slice(b"{}}");
+                    answers.push(answer);
+                }
+                Ok(Incoming::Request { id, method, params }) => match session.begin(id.clone()) {
+                    Ok(call) => {
+                        let request = Request { method: &method, params };
+                        let run = self.run(session.line.role(), &outlet, &call, request);
+                        if let Some((_, answer)) = run.filter(|_| session.finish(&call)) {
+                            answers.push(answer);
+                        }
+                        session.served();
+                    }
+                    Err(NotServed::Duplicate) => {
+                        answers.push(refusal(400, format!("request id {id} is in use")).body);
+                    }
+                    Err(NotServed::Full(limit)) => {
+                        answers.push(error_response(503, Some(&id), &peer::busy(limit)).body);
+                    }
+                },
+                Ok(other) => self.hear(session, other),
+                Err(bad) => answers.push(error_response(400, bad.id.as_ref(), &bad.error).body),
+            }
+        }
+        if answers.is_empty() {
+            exchange.abandon(Response::new(202));
+        } else {
+            exchange.finish(None, [b"[", answers.join(&b',').as_slice(), b"]"].concat());
+        }
+    }
+
+    /// A GET: the stream for what belongs to no request, or the rest of one that broke off.
+    ///
+    /// spec: 2025-11-25 basic/transports#listening-for-messages-from-the-server, #resumability-and-redelivery
+    pub(super) fn listen(&self, from: &Inbound<'_>, reply: Reply) {
+        let session = match self.session(from) {
+            Ok(session) => session,
+            Err((status, problem)) => return reply.answer(refusal(status, problem)),
+        };
+        let Some(in_use) = session.in_use() else {
+            return reply.answer(refusal(404, "the session has ended"));
+        };
+        let Some(last) = from.head.header(headers::LAST_EVENT_ID) else {
+            let begun = Arc::clone(&session);
+            let first = move || {
+                let mut first = Vec::new();
+                let id = begun.begin_stream(None, None, &mut first);
+                (first, id)
+            };
+            return session.standing().open(reply, first, move || drop(in_use));
+        };
+        let Some(missed) = session.missed(last) else {
+            return reply.answer(refusal(400, "the Last-Event-ID is unknown, or too old"));
+        };
+        // Looked up once more by those who send, as more may have come.
+        let (again, last) = (Arc::clone(&session), last.to_owned());
+        let look = move || again.missed(&last).map(|missed| missed.events()).unwrap_or_default();
+        if let Some(exchange) = session.exchange(&missed.stream) {
+            exchange.resume(reply, look);
+        } else if !missed.has_ended && session.standing().is(&missed.stream) {
+            session.standing().open(reply, move || (look(), Some(missed.stream)), move || drop(in_use));
+        } else {
+            reply.stream(&[], &missed.events()).finish(b"");
+        }
+    }
+
+    /// A DELETE.
+    pub(super) fn delete(&self, from: &Inbound<'_>, reply: Reply) {
+        match self.session(from) {
+            Ok(session) => {
+                self.sessions.end(&session.id);
+                reply.answer(Response::new(204));
+            }
+            Err((status, problem)) => reply.answer(refusal(status, problem)),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! One Modern request: what its headers must say, and its one exchange.
+//!
+//! spec: 2026-07-28 basic/transports/streamable-http
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use super::answers::error_response;
+use super::endpoint::Endpoint;
+use super::exchange::Exchange;
+use super::wire::{Head, Reply};
+use crate::context::Principal;
+use crate::http::{headers, value};
+use crate::json::{JsonError, Members, string};
+use crate::jsonrpc::{ErrorCode, ErrorObject, RequestId};
+use crate::method::Method;
+use crate::peer::{Call, Outlet, Request};
+use crate::protocol::meta;
+
+/// A Modern request, or what ought to be one.
+pub(super) struct ModernRequest<'a> {
+    pub(super) head: &'a Head,
+    pub(super) principal: Option<Principal>,
+    pub(super) id: RequestId,
+    pub(super) request: Request<'a>,
+    /// The parameters.
+    pub(super) members: Members<'a>,
+    /// The revision that `_meta` names, as it stands there.
+    pub(super) version: Option<&'a RawValue>,
+}
+
+impl Endpoint {
+    /// Serves a Modern request on the calling thread.
+    pub(super) fn serve_modern(&self, modern: ModernRequest<'_>, reply: Reply) {
+        // A handshake of a client that knows nothing of these headers, where none is offered, is told so where it is read.
+        let is_handshake = modern.request.method == Method::Initialize.name() && modern.version.is_none();
+        if let Some(error) = self.check(&modern).err().filter(|_| !is_handshake) {
+            return reply.answer(error_response(400, Some(&modern.id), &error));
+        }
+        let call = Arc::new(Call::by(modern.id, modern.principal));
+        let exchange = Exchange::new(None, self.tap());
+        // spec: 2026-07-28 basic/transports/streamable-http#cancellation (a closed stream MUST be taken as a cancellation)
+        let (given_up, gone) = (Arc::clone(&call), Arc::clone(&exchange));
+        reply.when_gone(Box::new(move || {
+            gone.over();
+            if given_up.close() {
+                given_up.cancel.cancel("the client closed the connection");
+            }
+        }));
+        exchange.open(reply);
+        let outlet: Arc<dyn Outlet> = exchange.clone();
+        if let Some((error, body)) = self.run(self.modern_role(), &outlet, &call, modern.request) {
+            if call.close() {
+                exchange.finish(error.as_ref(), body);
+            }
+        }
+    }
+
+    /// spec: 2026-07-28 basic/transports/streamable-http#server-validation
+    fn check(&self, modern: &ModernRequest<'_>) -> Result<(), ErrorObject> {
+        let ModernRequest { head, request, members, version, .. } = modern;
+        let header = single(head, headers::PROTOCOL_VERSION)?
+            .ok_or_else(|| mismatch("the MCP-Protocol-Version header is missing"))?;
+        let at = |name: &'static str| {
+            move |e: JsonError| ErrorObject::invalid_params(e.inside(name).inside("_meta").inside("params"))
+        };
+        let missing = || JsonError::new("missing");
+        let version = version.ok_or_else(missing).and_then(string).map_err(at(meta::PROTOCOL_VERSION))?;
+        if header != version {
+            return Err(differs("MCP-Protocol-Version", header, &version));
+        }
+        let sent =
+            single(head, headers::METHOD)?.ok_or_else(|| mismatch("the Mcp-Method header is missing"))?;
+        if sent != request.method {
+            return Err(differs("Mcp-Method", sent, request.method));
+        }
+        let Some(method) = Method::from_name(request.method) else { return Ok(()) };
+        if let Some(source) = headers::named_by(method) {
+            let body = members.iter().find(|(name, _)| *name == source).and_then(|(_, raw)| string(raw).ok());
+            // Without it the body is at fault, which is told where it is read.
+            if let Some(body) = body {
+                match single(head, headers::NAME)? {
+                    Some(sent) => {
+                        let sent = value::decode(sent).map_err(|e| mismatch(format!("Mcp-Name: {e}")))?;
+                        if sent != body {
+                            return Err(differs("Mcp-Name", &sent, &body));
+                        }
+                    }
+                    // The list of required headers in the specification has none for tasks.
+                    None if source == "taskId" => {}
+                    None => return Err(mismatch("the Mcp-Name header is missing")),
+                }
+                if method == Method::ToolsCall {
+                    let arguments = members.iter().find(|(name, _)| *name == "arguments").map(|(_, raw)| raw);
+                    self.check_mirrored(&body, arguments, head).map_err(mismatch)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The one value of a header.
+fn single<'a>(head: &'a Head, name: &str) -> Result<Option<&'a str>, ErrorObject> {
+    let mut values = head.headers(name);
+    match (values.next(), values.next()) {
+        (value, None) => Ok(value),
+        _ => Err(mismatch(format!("there are several {name} headers"))),
+    }
+}
+
+fn mismatch(problem: impl std::fmt::Display) -> ErrorObject {
+    ErrorObject::new(ErrorCode::HEADER_MISMATCH, format!("header mismatch: {problem}"))
+}
+
+fn differs(name: &str, header: &str, body: &str) -> ErrorObject {
+    mismatch(format!("the {name} header is {:?}, the body says {:?}", cut(header), cut(body)))
+}
+
+/// The values are somebody else's, and may be long.
+fn cut(text: &str) -> String {
+    text.chars().take(100).collect()
+}

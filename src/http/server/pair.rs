@@ -1,0 +1,90 @@
+//! The HTTP+SSE of 2024-11-05: one stream for all that the server says, and a place to post to.
+//!
+//! spec: 2024-11-05 basic/transports#http-with-sse
+
+use std::sync::Arc;
+
+use super::answers::{error_response, refusal};
+use super::endpoint::{Endpoint, Inbound};
+use super::session::Session;
+use super::sse::write_event;
+use super::wire::{Reply, Response};
+use crate::jsonrpc::{ErrorObject, Incoming, begin_result};
+use crate::peer::{self, NotServed, Outlet, Request};
+
+impl Endpoint {
+    /// A GET: a session, which lasts as long as its stream.
+    pub(super) fn open_pair(&self, from: &Inbound<'_>, reply: Reply) {
+        let session = match self.new_session(from, true) {
+            Ok(session) => session,
+            Err(problem) => return reply.answer(refusal(500, problem)),
+        };
+        if let Err(problem) = self.sessions.add(Arc::clone(&session)) {
+            return reply.answer(refusal(503, problem));
+        }
+        let Some(in_use) = session.in_use() else {
+            return reply.answer(refusal(503, "the server is ending"));
+        };
+        let messages = self.paths.pair.as_ref().map(|(_, messages)| messages.as_str()).unwrap_or_default();
+        let mut first = Vec::new();
+        let place = format!("{messages}?sessionId={}", session.id);
+        write_event(&mut first, None, Some("endpoint"), place.as_bytes());
+        let (sessions, id) = (Arc::clone(&self.sessions), session.id.clone());
+        let closed = move || {
+            drop(in_use);
+            sessions.end(&id);
+        };
+        session.standing().open(reply, move || (first, None), closed);
+    }
+
+    /// A POST: accepted, and answered over the stream.
+    pub(super) fn post_pair(&self, from: &Inbound<'_>, reply: Reply) {
+        let query = from.head.query().unwrap_or_default();
+        let id = query.split('&').find_map(|part| part.strip_prefix("sessionId=")).unwrap_or_default();
+        let session = self.sessions.find(id).filter(|session| session.is_pair);
+        let Some(session) = session.filter(|session| session.principal == *from.principal) else {
+            return reply.answer(refusal(404, "the session is unknown, or has ended"));
+        };
+        match Incoming::decode(from.body) {
+            Ok(Incoming::Request { id, method, params }) => {
+                reply.answer(Response::new(202));
+                self.serve_pair(&session, id, Request { method: &method, params });
+            }
+            Ok(other) => {
+                self.hear(&session, other);
+                reply.answer(Response::new(202));
+            }
+            Err(bad) => reply.answer(error_response(400, bad.id.as_ref(), &bad.error)),
+        }
+    }
+
+    fn serve_pair(&self, session: &Arc<Session>, id: crate::jsonrpc::RequestId, request: Request<'_>) {
+        let tell = |message: &[u8]| {
+            if let Err(reason) = session.standing().message(message, true) {
+                log::debug!("an answer was not sent: {reason:?}");
+            }
+        };
+        let refuse = |id, error: &ErrorObject| tell(&error_response(200, id, error).body);
+        if request.method == "ping" && !session.is_open(&id) {
+            let mut pong = Vec::new();
+            begin_result(&mut pong, Some(&id));
+            pong.extend_from_slice(b"{}}");
+            return tell(&pong);
+        }
+        let call = match session.begin(id.clone()) {
+            Ok(call) => call,
+            Err(NotServed::Duplicate) => {
+                let problem = format!("request id {id} is in use");
+                return refuse(None, &ErrorObject::invalid_request(problem));
+            }
+            Err(NotServed::Full(limit)) => return refuse(Some(&id), &peer::busy(limit)),
+        };
+        let outlet: Arc<dyn Outlet> = session.standing().clone();
+        if let Some((_, answer)) = self.run(session.line.role(), &outlet, &call, request) {
+            if session.finish(&call) {
+                tell(&answer);
+            }
+        }
+        session.served();
+    }
+}

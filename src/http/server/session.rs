@@ -1,0 +1,203 @@
+//! [`Session`]: what is known of one Legacy client, from its `initialize` to its end.
+//!
+//! spec: 2025-11-25 basic/transports#session-management
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use super::answers::refusal;
+use super::events::{EventStore, Missed, StreamId};
+use super::exchange::Exchange;
+use super::sse::write_priming;
+use super::standing::Standing;
+use crate::context::Principal;
+use crate::jsonrpc::RequestId;
+use crate::peer::{Call, InFlight, Limits, NotServed, Pending};
+use crate::protocol::ProtocolVersion;
+use crate::server::Line;
+use crate::sync::{Mutex, lock};
+use crate::transport::Tap;
+
+/// What a client is told to wait before it comes back, if nothing else is said.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// One Legacy client.
+pub(super) struct Session {
+    /// Cannot be guessed: whoever has it is the client.
+    pub(super) id: String,
+    /// Whether it speaks the HTTP+SSE of 2024-11-05.
+    pub(super) is_pair: bool,
+    pub(super) principal: Option<Principal>,
+    pub(super) line: Line,
+    in_flight: InFlight,
+    standing: Arc<Standing>,
+    events: Option<Arc<dyn EventStore>>,
+    /// The exchanges that a client can come back to, by stream. Held for a look-up. End: each one's answer.
+    streams: Mutex<HashMap<StreamId, Weak<Exchange>>>,
+    used: Mutex<Used>,
+}
+
+/// Whether a session is in use.
+struct Used {
+    /// Requests and streams that are open.
+    count: usize,
+    /// When the last of them ended.
+    since: Instant,
+    is_over: bool,
+}
+
+/// Keeps a session from being idle.
+pub(super) struct InUse(Arc<Session>);
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        let mut used = lock(&self.0.used);
+        used.count -= 1;
+        used.since = Instant::now();
+    }
+}
+
+/// What a session is made of.
+pub(super) struct NewSession<'a> {
+    pub(super) id: String,
+    pub(super) is_pair: bool,
+    pub(super) principal: Option<Principal>,
+    pub(super) line: Line,
+    pub(super) limits: &'a Limits,
+    pub(super) events: Option<Arc<dyn EventStore>>,
+    pub(super) tap: Option<&'a Arc<dyn Tap>>,
+}
+
+impl Session {
+    pub(super) fn new(new: NewSession<'_>) -> Arc<Self> {
+        let NewSession { id, is_pair, principal, line, limits, events, tap } = new;
+        // A pair has one stream that nobody can come back to.
+        let events = events.filter(|_| !is_pair);
+        Arc::new_cyclic(|session| Self {
+            id,
+            is_pair,
+            principal,
+            line,
+            in_flight: InFlight::new(limits.in_flight),
+            standing: Arc::new(Standing::new(session, limits.pending, tap)),
+            events,
+            streams: Mutex::default(),
+            used: Mutex::new(Used { count: 0, since: Instant::now(), is_over: false }),
+        })
+    }
+
+    pub(super) fn standing(&self) -> &Arc<Standing> {
+        &self.standing
+    }
+
+    pub(super) fn pending(&self) -> &Pending {
+        self.standing.pending()
+    }
+
+    /// Opens a call of the client.
+    pub(super) fn begin(&self, id: RequestId) -> Result<Arc<Call>, NotServed> {
+        self.in_flight.begin_by(id, self.principal.clone())
+    }
+
+    /// Whether `call` may be answered, by whoever asks first.
+    pub(super) fn finish(&self, call: &Arc<Call>) -> bool {
+        self.in_flight.finish(call)
+    }
+
+    /// The thread that served a call is done with it.
+    pub(super) fn served(&self) {
+        self.in_flight.end();
+    }
+
+    pub(super) fn cancel(&self, id: &RequestId, reason: &str) -> bool {
+        self.in_flight.cancel(id, reason)
+    }
+
+    pub(super) fn is_open(&self, id: &RequestId) -> bool {
+        self.in_flight.is_open(id)
+    }
+
+    /// `None` if it has ended.
+    pub(super) fn in_use(self: &Arc<Self>) -> Option<InUse> {
+        let mut used = lock(&self.used);
+        if used.is_over {
+            return None;
+        }
+        used.count += 1;
+        Some(InUse(Arc::clone(self)))
+    }
+
+    /// Since when nothing is open; `None` if something is.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        let used = lock(&self.used);
+        (used.count == 0).then_some(used.since)
+    }
+
+    /// Ends it: whatever is open is cancelled, and its streams end. Once; `false` if it had ended.
+    pub(super) fn end(&self, reason: &str) -> bool {
+        if std::mem::replace(&mut lock(&self.used).is_over, true) {
+            return false;
+        }
+        self.in_flight.cancel_all(reason);
+        let streams = std::mem::take(&mut *lock(&self.streams));
+        streams
+            .into_values()
+            .filter_map(|exchange| exchange.upgrade())
+            .for_each(|exchange| exchange.abandon(refusal(404, reason)));
+        self.standing.end();
+        if let Some(events) = &self.events {
+            events.forget(&self.id);
+        }
+        true
+    }
+
+    /// Whether its client can be told to come back.
+    ///
+    /// spec: 2025-11-25 basic/transports#sending-messages-to-the-server (earlier revisions have no priming event)
+    pub(super) fn can_poll(&self) -> bool {
+        self.events.is_some() && self.line.legacy_version() == Some(ProtocolVersion::V2025_11_25)
+    }
+
+    /// Begins the stream of `exchange`: what it opens with is appended to `first`. `None`: nobody can come back to it.
+    pub(super) fn begin_stream(
+        &self,
+        exchange: Option<&Weak<Exchange>>,
+        retry: Option<Duration>,
+        first: &mut Vec<u8>,
+    ) -> Option<StreamId> {
+        let events = self.events.as_ref()?;
+        let id = events.begin(&self.id).inspect_err(|e| log::warn!("a stream cannot be kept: {e}")).ok()?;
+        if let Some(exchange) = exchange {
+            lock(&self.streams).insert(id.clone(), Weak::clone(exchange));
+        }
+        if self.can_poll() {
+            let event_id = self.keep(&id, b"")?;
+            write_priming(first, &event_id, retry.unwrap_or(RETRY));
+        }
+        Some(id)
+    }
+
+    /// The answer of a stream has been kept.
+    pub(super) fn end_stream(&self, id: &StreamId) {
+        lock(&self.streams).remove(id);
+        if let Some(events) = &self.events {
+            events.end(id);
+        }
+    }
+
+    /// Keeps a message of a stream, under the id that is returned.
+    pub(super) fn keep(&self, id: &StreamId, message: &[u8]) -> Option<String> {
+        let events = self.events.as_ref()?;
+        events.store(id, message).inspect_err(|e| log::debug!("an event is not kept: {e}")).ok()
+    }
+
+    /// What a client has missed that saw the event `last`.
+    pub(super) fn missed(&self, last: &str) -> Option<Missed> {
+        self.events.as_ref()?.after(&self.id, last)
+    }
+
+    pub(super) fn exchange(&self, id: &StreamId) -> Option<Arc<Exchange>> {
+        lock(&self.streams).get(id)?.upgrade()
+    }
+}

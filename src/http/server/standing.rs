@@ -1,0 +1,183 @@
+//! [`Standing`]: the stream of a session for what belongs to no request, which its client opens by a GET.
+//!
+//! Until then, and while the client comes back, a few messages wait. In the HTTP+SSE of 2024-11-05 everything goes over it.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Weak};
+
+use super::events::StreamId;
+use super::exchange::{answer_message, not_sent, notice};
+use super::session::Session;
+use super::sse::write_event;
+use super::wire::{self, EventStream, Reply};
+use crate::jsonrpc::ErrorObject;
+use crate::peer::{Call, NotSent, Outlet, Pending};
+use crate::sync::{Mutex, lock};
+use crate::transport::{Direction, Tap, show};
+
+/// So many messages wait for a client that has no stream open; older ones are given up.
+const WAITING: usize = 64;
+
+/// The outlet of a session as a whole.
+pub(super) struct Standing {
+    session: Weak<Session>,
+    /// Who waits for answers of the client.
+    pending: Pending,
+    /// Held while something is sent, which never waits.
+    state: Mutex<State>,
+    tap: Option<Arc<dyn Tap>>,
+}
+
+#[derive(Default)]
+struct State {
+    stream: Option<EventStream>,
+    id: Option<StreamId>,
+    waiting: VecDeque<Vec<u8>>,
+    /// How often a stream was opened, which tells the present one.
+    opened: u32,
+    is_over: bool,
+}
+
+impl Standing {
+    pub(super) fn new(session: &Weak<Session>, pending: usize, tap: Option<&Arc<dyn Tap>>) -> Self {
+        let (session, tap) = (Weak::clone(session), tap.cloned());
+        Self { session, pending: Pending::new(pending), state: Mutex::default(), tap }
+    }
+
+    pub(super) fn pending(&self) -> &Pending {
+        &self.pending
+    }
+
+    /// Everything goes over `reply` from now on, what has waited at once; a stream from before ends. `first` is asked for what it
+    /// opens with and its name, when nothing else can be sent; `closed` is called when the client closes it, or else dropped.
+    pub(super) fn open(
+        self: &Arc<Self>,
+        reply: Reply,
+        first: impl FnOnce() -> (Vec<u8>, Option<StreamId>),
+        closed: impl FnOnce() + Send + 'static,
+    ) {
+        let mut state = lock(&self.state);
+        let (first, id) = first();
+        let stream = reply.stream(&[], &first);
+        for message in std::mem::take(&mut state.waiting) {
+            if let Err(reason) = stream.send(&self.event(id.as_ref(), &message)) {
+                log::debug!("dropped a message of a session: {reason:?}");
+            }
+        }
+        state.opened += 1;
+        let opened = state.opened;
+        state.id = id;
+        let old = if state.is_over { Some(stream.clone()) } else { state.stream.replace(stream.clone()) };
+        drop(state);
+        if let Some(old) = old {
+            old.finish(b"");
+        }
+        let standing = Arc::clone(self);
+        stream.when_gone(Box::new(move || {
+            standing.closed(opened);
+            closed();
+        }));
+    }
+
+    /// The client has closed the stream.
+    fn closed(&self, opened: u32) {
+        let mut state = lock(&self.state);
+        if state.opened == opened {
+            let gone = state.stream.take();
+            drop(state);
+            drop(gone);
+        }
+    }
+
+    /// Whether a stream of this name is, or was at last, this one.
+    pub(super) fn is(&self, id: &StreamId) -> bool {
+        lock(&self.state).id.as_ref() == Some(id)
+    }
+
+    /// The session has ended.
+    pub(super) fn end(&self) {
+        self.pending.close();
+        let mut state = lock(&self.state);
+        state.is_over = true;
+        state.waiting.clear();
+        drop(state);
+        self.end_stream();
+    }
+
+    /// The client is told that no more comes.
+    pub(super) fn end_stream(&self) {
+        let stream = lock(&self.state).stream.take();
+        if let Some(stream) = stream {
+            stream.finish(b"");
+        }
+    }
+
+    /// Sends a message, or has it wait. `is_answer`: there is always room for it.
+    pub(super) fn message(&self, message: &[u8], is_answer: bool) -> Result<(), NotSent> {
+        let message = message.strip_suffix(b"\n").unwrap_or(message);
+        let mut state = lock(&self.state);
+        if state.is_over {
+            return Err(NotSent::Closed("the session has ended".to_owned()));
+        }
+        let sent = match &state.stream {
+            Some(stream) => {
+                let event = self.event(state.id.as_ref(), message);
+                if is_answer { stream.push(&event) } else { stream.send(&event) }.map_err(not_sent)
+            }
+            None => {
+                if state.waiting.len() == WAITING {
+                    state.waiting.pop_front();
+                }
+                state.waiting.push_back(message.to_vec());
+                Ok(())
+            }
+        };
+        drop(state);
+        if let (Ok(()), Some(tap)) = (&sent, &self.tap) {
+            show(&**tap, Direction::Sent, message);
+        }
+        sent
+    }
+
+    fn event(&self, id: Option<&StreamId>, message: &[u8]) -> Vec<u8> {
+        let session = self.session.upgrade();
+        let event_id = session.zip(id).and_then(|(session, id)| session.keep(id, message));
+        let mut event = Vec::with_capacity(message.len() + 64);
+        write_event(&mut event, event_id.as_deref(), None, message);
+        event
+    }
+}
+
+impl Outlet for Standing {
+    fn notify(&self, call: &Call, method: &str, params: &str, is_due: &dyn Fn() -> bool) -> bool {
+        let message = notice(method, Some(params));
+        let sent = call.while_open(|| is_due().then(|| self.message(&message, false))).flatten();
+        matches!(sent, Some(Ok(())))
+    }
+
+    fn post(&self, call: Option<&Call>, method: &str, params: Option<&str>) -> Result<(), NotSent> {
+        let send = || self.message(&notice(method, params), false);
+        let ended = || Err(NotSent::Closed("the request has ended".to_owned()));
+        call.map_or_else(|| Some(send()), |call| call.while_open(send)).unwrap_or_else(ended)
+    }
+
+    fn pending(&self) -> Option<&Pending> {
+        Some(&self.pending)
+    }
+
+    fn send(&self, _call: &Call, frame: &[u8]) -> Result<(), NotSent> {
+        self.message(frame, false)
+    }
+
+    fn look_after(&self) {
+        wire::lend();
+    }
+
+    fn answer(&self, call: &Arc<Call>, result: Result<&str, &ErrorObject>, _waits: bool) {
+        if self.session.upgrade().is_some_and(|session| session.finish(call)) {
+            if let Err(reason) = self.message(&answer_message(call, result), true) {
+                log::debug!("an answer was not sent: {reason:?}");
+            }
+        }
+    }
+}
