@@ -7,4 +7,8 @@ mod end;
 mod legacy;
 mod line;
 mod modern;
+mod old;
 mod outcomes;
+mod streams;
+mod ways;
+mod whole;

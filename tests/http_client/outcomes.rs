@@ -4,7 +4,7 @@ use serde_json::json;
 use tinymcp::transport::FailureKind::{NotSent, OutcomeUnknown, Refused, SessionEnded};
 
 use crate::http::ScriptedHttp;
-use crate::line::Line;
+use crate::line::{Line, Seen};
 
 #[test]
 fn a_status_says_what_became_of_the_request() {
@@ -153,4 +153,58 @@ fn what_cannot_be_sent_was_not_sent() {
     let (kind, told) = line.failure(1);
     assert_eq!(kind, NotSent);
     assert!(told.starts_with("not sent: Connection refused"), "{told}");
+}
+
+#[test]
+fn what_is_too_long_fails_its_call_and_costs_no_memory() {
+    let server = ScriptedHttp::start();
+    let transport = tinymcp::http::HttpTransport::new(&server.url("/mcp")).expect("an address");
+    let mut line = Line::with_limit(transport, 1000);
+    let long = "x".repeat(2000);
+    let expect_too_long = |line: &Line, id: i64| match line.next() {
+        // The engine fails the call whose answer begins so.
+        Seen::TooLong(head) => assert_eq!(head, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#)),
+        other => panic!("{other:?}"),
+    };
+    line.ask_modern(1, "tools/call", json!({"name": "t"}));
+    server.expect("tools/call").result(json!({"text": long}));
+    expect_too_long(&line, 1);
+    // A notification of that size is skipped, and the answer comes.
+    line.ask_modern(2, "tools/call", json!({"name": "t"}));
+    let mut stream = server.expect("tools/call").stream(&[]);
+    stream.message(&json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": long}}));
+    assert!(matches!(line.next(), Seen::TooLong(head) if head.contains("notifications/message")));
+    stream.result(json!({}));
+    line.result(2);
+    stream.end();
+    // An answer of that size fails its call.
+    line.ask_modern(3, "tools/call", json!({"name": "t"}));
+    let mut stream = server.expect("tools/call").stream(&[]);
+    stream.result(json!({"text": long}));
+    expect_too_long(&line, 3);
+    stream.end();
+    // A page of that size is shown as its beginning.
+    line.ask_modern(4, "tools/call", json!({"name": "t"}));
+    server.expect("tools/call").reply("404 Not Found", &[], &long);
+    assert_eq!(line.failure(4), (Refused, format!("HTTP 404 Not Found: {}…", "x".repeat(200))));
+    line.expect_silence();
+}
+
+#[test]
+fn messages_in_an_array_are_each_their_own() {
+    let server = ScriptedHttp::start();
+    let mut line = Line::to(&server);
+    line.greet(&server);
+    line.ask(1, "tools/call", json!({"name": "t"}));
+    let batch = json!([
+        {"jsonrpc": "2.0", "method": "notifications/message"},
+        {"jsonrpc": "2.0", "id": 1, "result": {"a": 1}}
+    ]);
+    server.expect("tools/call").reply_json("200 OK", &[], &batch);
+    assert_eq!(line.frame()["method"], "notifications/message");
+    assert_eq!(line.result(1), json!({"a": 1}));
+    line.ask(2, "tools/call", json!({"name": "t"}));
+    server.expect("tools/call").reply_json("200 OK", &[], &json!([]));
+    assert_eq!(line.failure(2), (OutcomeUnknown, "HTTP 200 OK with JSON that is no answer: []".to_owned()));
+    line.expect_silence();
 }

@@ -28,12 +28,6 @@ pub(super) enum Ended {
     Short(String),
 }
 
-/// When to open a stream again, and when no more.
-struct Pace {
-    failures: u32,
-    opened: Instant,
-}
-
 /// So many tries in a row that bring nothing are enough.
 const TRIES: u32 = 5;
 
@@ -43,8 +37,17 @@ const LASTING: Duration = Duration::from_secs(5);
 /// How long to wait if the server does not say.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// Nor less than this, whatever it says.
+const MIN_PAUSE: Duration = Duration::from_millis(100);
+
 /// The wait doubles with every try that brings nothing, up to this; the server's own may be longer.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
+
+/// When to open a stream again, and when no more.
+struct Pace {
+    failures: u32,
+    opened: Instant,
+}
 
 impl Pace {
     fn new() -> Self {
@@ -59,7 +62,7 @@ impl Pace {
             return None;
         }
         // spec: 2025-11-25 basic/transports#sending-messages-to-the-server (MUST respect the server's time)
-        let least = retry.unwrap_or(RETRY);
+        let least = retry.unwrap_or(RETRY).max(MIN_PAUSE);
         let doubled = RETRY.saturating_mul(1 << self.failures.min(10)).min(MAX_PAUSE);
         Some(if self.failures == 0 { least } else { least.max(doubled) + jitter(doubled) })
     }
@@ -126,6 +129,7 @@ impl Line {
         has_brought: &mut bool,
     ) -> Ended {
         let mut is_answered = false;
+        let id_before = events.last_id().map(<[u8]>::to_vec);
         let end = self.read_events(exchange, reply, events, |event| {
             *has_brought = true;
             let heard = match event {
@@ -140,6 +144,7 @@ impl Line {
                 self.exchanges.linger(exchange);
             }
         });
+        *has_brought |= events.last_id() != id_before.as_deref();
         if is_answered { Ended::Answered } else { Ended::Short(end) }
     }
 
@@ -214,12 +219,14 @@ impl Line {
         let nothing = Outgoing::nothing();
         let mut events = EventReader::new(self.max_frame_bytes);
         let mut pace = Pace::new();
+        let mut was_open = false;
         loop {
             pace.opened = Instant::now();
             let mut has_brought = false;
             let told = match self.open_stream(exchange, &self.settings.url, events.last_id()) {
                 Ok(reply) if reply.head.status == StatusCode::OK && reply.head.is_event_stream() => {
                     events = events.reopened();
+                    was_open = true;
                     match self.read_answer(exchange, &nothing, reply, &mut events, &mut has_brought) {
                         Ended::Answered => return,
                         Ended::Short(told) => told,
@@ -227,9 +234,15 @@ impl Line {
                 }
                 Ok(reply) if reply.head.status.is_server_error() => self.page(exchange, reply).0,
                 Ok(reply) => {
-                    // It offers none, or no longer: 405 is how that is said, and others say it otherwise.
+                    // 405 is how a server says that it offers none; others say it otherwise.
                     let told = self.page(exchange, reply).0;
-                    return log::debug!("{} has no stream of its own: {told}", self.settings.url);
+                    let url = &self.settings.url;
+                    return match was_open {
+                        true => log::warn!(
+                            "the stream of what {url} says by itself cannot be opened again: {told}"
+                        ),
+                        false => log::debug!("{url} says nothing by itself: {told}"),
+                    };
                 }
                 Err(trouble) => trouble.problem,
             };

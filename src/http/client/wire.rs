@@ -117,9 +117,10 @@ impl Line {
                 }
                 Err(error) => error,
             };
-            // A server does nothing for a request that it has half of. So this one can be sent again, and the caller knows.
+            // A server does nothing for a request of which it has half, or only the head.
             let kind = if is_whole { FailureKind::OutcomeUnknown } else { FailureKind::NotSent };
-            if taken.is_used && kind == FailureKind::NotSent && !exchange.is_given_up() {
+            let is_lost = taken.is_used && matches!(error, ureq::Error::Io(_));
+            if is_lost && kind == FailureKind::NotSent && !exchange.is_given_up() {
                 log::debug!("{url} had closed its connection: {error}");
                 taken = self.agents.fresh();
                 continue;
