@@ -48,7 +48,7 @@ fn nothing_is_left_of_a_connection_with_everything_under_way() {
         if is_closed {
             drop(connection.writer);
             connection.link.close(&Patience::default());
-            assert!(mcp_threads().is_empty(), "{:?}", mcp_threads());
+            eventually("no thread left", || mcp_threads().is_empty());
         }
         // Nobody reads: 20 of those frames wait, and their senders would too.
         drop(connection.reader);

@@ -1,6 +1,7 @@
 //! The Modern era: each request by itself.
 
 use serde_json::json;
+use tinymcp::http::HttpTransport;
 
 use crate::http::ScriptedHttp;
 use crate::line::{Line, Seen};
@@ -25,6 +26,7 @@ fn a_request_tells_in_its_head_what_it_is() {
         assert_eq!(arrived.header("mcp-name"), name);
         assert_eq!(arrived.header("accept"), Some("application/json, text/event-stream"));
         assert_eq!(arrived.header("content-type"), Some("application/json"));
+        assert_eq!(arrived.header("accept-encoding"), Some("identity"));
         assert_eq!(arrived.header("mcp-session-id"), None);
         assert!(arrived.header("user-agent").expect("told").starts_with("tinymcp/"));
         arrived.result(json!({"of": method}));
@@ -133,5 +135,29 @@ fn giving_up_closes_the_stream_and_sends_nothing() {
     line.ask_modern(5, "tools/list", json!({}));
     server.expect("tools/list").result(json!({"tools": []}));
     line.result(5);
+    line.expect_silence();
+}
+
+#[test]
+fn calls_beyond_the_limit_wait_for_their_turn() {
+    let server = ScriptedHttp::start();
+    let transport = HttpTransport::new(&server.url("/mcp")).expect("an address").max_calls(2);
+    let mut line = Line::open(transport);
+    (0..4).for_each(|id| line.ask_modern(id, "tools/call", json!({"name": "t"})));
+    let first = [server.expect("tools/call"), server.expect("tools/call")];
+    // A stream and a notification have threads of their own.
+    line.ask_modern(9, "subscriptions/listen", json!({}));
+    let _stream = server.expect("subscriptions/listen").stream(&[]);
+    line.notify("notifications/progress", json!({}));
+    server.expect("notifications/progress").accepted();
+    assert!(server.try_next().is_none());
+    // One that waits is given up, and never sent.
+    line.cancel(2);
+    first.into_iter().for_each(|arrived| arrived.result(json!({})));
+    assert_eq!(line.frame()["id"].as_i64().max(line.frame()["id"].as_i64()), Some(1));
+    let last = server.expect("tools/call");
+    assert_eq!(last.id(), 3);
+    last.result(json!({}));
+    line.result(3);
     line.expect_silence();
 }

@@ -52,6 +52,13 @@ fn a_status_says_what_became_of_the_request() {
             "HTTP 200 OK with a body of text/html that is not JSON: <p>Log in",
         ),
         ("200 OK", &[], "", OutcomeUnknown, "HTTP 200 OK without an answer"),
+        (
+            "200 OK",
+            &[("Content-Encoding", "gzip")],
+            "\u{1f}",
+            OutcomeUnknown,
+            "HTTP 200 OK with a body encoded as gzip",
+        ),
         ("202 Accepted", &[], "", OutcomeUnknown, "HTTP 202 Accepted without an answer"),
         ("304 Not Modified", &[], "", Refused, "HTTP 304 Not Modified"),
     ] {

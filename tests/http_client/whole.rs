@@ -5,6 +5,7 @@ use std::thread;
 use serde_json::{Value, json};
 use tinymcp::client::CallOptions;
 use tinymcp::http::HttpTransport;
+use tinymcp::protocol::notice::ProgressParams;
 use tinymcp::{CancelToken, Client, Error, ProtocolVersion};
 
 use crate::http::{Arrived, ScriptedHttp};
@@ -41,11 +42,12 @@ fn a_modern_server_is_used() {
         },
     );
     assert_eq!(tools.expect("listed").len(), 1);
-    let mut progress = Vec::new();
+    let (reported, progress) = std::sync::mpsc::channel();
     let result = during(
         || {
-            let options = CallOptions::default().with_progress(|report| progress.push(report.progress));
-            client.call_tool_with("weather", json!({"city": "Rom"}), options)
+            let report = move |params: &ProgressParams| reported.send(params.progress).expect("awaited");
+            let options = CallOptions::default().with_progress(report);
+            client.call_tool_with("weather", json!({"city": "Rom"}), &options)
         },
         || {
             let arrived = server.expect("tools/call");
@@ -62,11 +64,11 @@ fn a_modern_server_is_used() {
         },
     );
     assert_eq!(result.expect("answered").text_content(), "mild");
-    assert_eq!(progress, [1.0]);
+    assert_eq!(progress.iter().collect::<Vec<_>>(), [1.0]);
     // Giving up closes the stream.
     let token = CancelToken::new();
     let cancelled = during(
-        || client.call_tool_with("weather", (), CallOptions::default().with_cancel(&token)),
+        || client.call_tool_with("weather", (), &CallOptions::default().with_cancel(&token)),
         || {
             let arrived = server.expect("tools/call");
             token.cancel("enough");

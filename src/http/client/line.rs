@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, select};
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, select, unbounded};
 use ureq::http::HeaderValue;
 
 use super::agents::Agents;
@@ -17,9 +17,6 @@ use super::wire::Trouble;
 use crate::method::Method;
 use crate::sync::{CancelToken, Mutex, Refused, ThreadPool, lock};
 use crate::transport::RequestFailure;
-
-/// So many calls are under way at a time, each on a thread; further ones wait.
-pub(super) const MAX_CALLS: usize = 64;
 
 /// So many messages wait to be sent.
 const MAX_WAITING: usize = 4096;
@@ -40,6 +37,12 @@ pub(super) enum Item {
     TooLong(Vec<u8>),
     Failed(RequestFailure),
     End,
+}
+
+/// What the reader takes from.
+pub(super) struct Outlet {
+    pub(super) items: Receiver<Item>,
+    pub(super) rejected: Receiver<RequestFailure>,
 }
 
 /// What was settled with a Legacy server.
@@ -67,7 +70,7 @@ struct Queue {
 /// The threads. End: after 10 s without work, and with the connection; one that is stuck then, in looking up a name or in
 /// connecting, is left to itself and reported.
 struct Threads {
-    /// `mcp-http`: an exchange each, until its answer. Bound: [`MAX_CALLS`].
+    /// `mcp-http`: an exchange each, until its answer. Bound: the setting `max_calls`; further ones wait.
     calls: ThreadPool,
     /// `mcp-http-note`: so that an answer to the server gets through while calls wait for it. Bound: [`MAX_NOTES`].
     notes: ThreadPool,
@@ -85,6 +88,9 @@ pub(super) struct Line {
     legacy: Mutex<Legacy>,
     /// Bound: [`MAX_FRAMES`]; who has more waits. End: with the reader.
     inbox: Sender<Item>,
+    /// Requests that were not even begun. Bound: the engine's open requests, each of which is here once at most, so that
+    /// whoever writes never waits; it may be the thread that reads. End: with the reader.
+    rejects: Sender<RequestFailure>,
     /// Fires at the end.
     pub(super) stop: CancelToken,
     queue: Mutex<Queue>,
@@ -99,11 +105,12 @@ impl Line {
         settings: Settings,
         learned: Arc<Learned>,
         max_frame_bytes: usize,
-    ) -> Result<(Arc<Self>, Receiver<Item>), String> {
+    ) -> Result<(Arc<Self>, Outlet), String> {
         let agents = Agents::new(settings.agent_config()?);
-        let (inbox, outbox) = bounded(MAX_FRAMES);
+        let (inbox, items) = bounded(MAX_FRAMES);
+        let (rejects, rejected) = unbounded();
         let threads = Threads {
-            calls: ThreadPool::new("mcp-http", MAX_CALLS, MAX_WAITING),
+            calls: ThreadPool::new("mcp-http", settings.max_calls, MAX_WAITING),
             notes: ThreadPool::new("mcp-http-note", MAX_NOTES, MAX_WAITING),
             streams: ThreadPool::new("mcp-http-stream", MAX_STREAMS, MAX_STREAMS),
         };
@@ -115,12 +122,13 @@ impl Line {
             exchanges: Exchanges::default(),
             legacy: Mutex::default(),
             inbox,
+            rejects,
             stop: CancelToken::new(),
             queue: Mutex::default(),
             threads: Mutex::new(Some(threads)),
             streams: AtomicUsize::new(0),
         };
-        Ok((Arc::new(line), outbox))
+        Ok((Arc::new(line), Outlet { items, rejected }))
     }
 
     /// Looks at or changes what was settled with a Legacy server. `act` must be short.
@@ -143,17 +151,21 @@ impl Line {
 
     /// The request of `exchange` has failed. Nobody is told who has given it up.
     pub(super) fn fail(&self, outgoing: &Outgoing, exchange: &Exchange, trouble: Trouble) {
+        if let Some(failure) = self.failure(outgoing, exchange, trouble) {
+            self.deliver(Item::Failed(failure));
+        }
+    }
+
+    /// What is to be told of a failure. What has no answer goes to the log.
+    fn failure(&self, outgoing: &Outgoing, exchange: &Exchange, trouble: Trouble) -> Option<RequestFailure> {
+        let (url, problem) = (&self.settings.url, trouble.problem);
         match outgoing.id() {
-            _ if exchange.is_given_up() => {}
-            Some(id) => {
-                self.deliver(Item::Failed(RequestFailure::new(id.clone(), trouble.kind, trouble.problem)));
-            }
-            None if outgoing.method.is_empty() => {
-                log::warn!("an answer was not delivered to {}: {}", self.settings.url, trouble.problem);
-            }
+            _ if exchange.is_given_up() => None,
+            Some(id) => Some(RequestFailure::new(id.clone(), trouble.kind, problem)),
             None => {
-                let (method, url) = (&outgoing.method, &self.settings.url);
-                log::warn!("{method} was not delivered to {url}: {}", trouble.problem);
+                let what = Some(outgoing.method.as_str()).filter(|method| !method.is_empty());
+                log::warn!("{} was not delivered to {url}: {problem}", what.unwrap_or("a response"));
+                None
             }
         }
     }
@@ -214,7 +226,10 @@ impl Line {
     }
 
     fn refuse(&self, parcel: &Parcel, problem: String) {
-        self.fail(&parcel.outgoing, &parcel.exchange, Trouble::not_sent(problem));
+        if let Some(failure) = self.failure(&parcel.outgoing, &parcel.exchange, Trouble::not_sent(problem)) {
+            // Disconnected: nobody reads any more.
+            let _ = self.rejects.send(failure);
+        }
         self.exchanges.end(&parcel.exchange);
     }
 

@@ -4,11 +4,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, select};
+use crossbeam_channel::select;
 use ureq::http::{HeaderMap, Method as Verb};
 
 use super::exchange::Purpose;
-use super::line::{Item, Line};
+use super::line::{Item, Line, Outlet};
 use super::outgoing::Outgoing;
 use super::settings::OutgoingRequest;
 use super::wire::Call;
@@ -18,14 +18,14 @@ use crate::transport::{Ending, FrameRead, FrameWrite, Link, Patience, Received, 
 
 pub(super) struct HttpReader {
     line: Arc<Line>,
-    inbox: Receiver<Item>,
+    outlet: Outlet,
     failure: Option<RequestFailure>,
     is_over: bool,
 }
 
 impl HttpReader {
-    pub(super) fn new(line: &Arc<Line>, inbox: Receiver<Item>) -> Self {
-        Self { line: Arc::clone(line), inbox, failure: None, is_over: false }
+    pub(super) fn new(line: &Arc<Line>, outlet: Outlet) -> Self {
+        Self { line: Arc::clone(line), outlet, failure: None, is_over: false }
     }
 }
 
@@ -35,12 +35,13 @@ impl FrameRead for HttpReader {
         if self.is_over {
             return Ok(Received::End);
         }
-        let item = match self.inbox.try_recv() {
+        let item = match self.outlet.items.try_recv() {
             Ok(item) => item,
             Err(_) => {
                 let stop = self.line.stop.receiver();
                 select! {
-                    recv(self.inbox) -> item => item.unwrap_or(Item::End),
+                    recv(self.outlet.items) -> item => item.unwrap_or(Item::End),
+                    recv(self.outlet.rejected) -> failure => failure.map_or(Item::End, Item::Failed),
                     recv(stop) -> _ => Item::End,
                 }
             }
@@ -70,7 +71,7 @@ impl FrameRead for HttpReader {
     }
 
     fn has_frame(&self) -> bool {
-        !self.inbox.is_empty()
+        !self.outlet.items.is_empty() || !self.outlet.rejected.is_empty()
     }
 }
 

@@ -103,6 +103,8 @@ impl HttpTransport {
             proxy: ProxyChoice::default(),
             connect_timeout: Duration::from_secs(10),
             read_timeout: Some(Duration::from_secs(300)),
+            max_calls: 64,
+            stream_tries: 5,
             #[cfg(feature = "tls")]
             roots: None,
         };
@@ -163,6 +165,22 @@ impl HttpTransport {
         self
     }
 
+    /// How many calls may be under way at a time, each on a thread of its own; further ones wait. Default: 64.
+    #[must_use]
+    pub fn max_calls(mut self, calls: usize) -> Self {
+        self.settings.max_calls = calls;
+        self
+    }
+
+    /// How often in a row a stream that broke off is opened again if that brings nothing: the stream of a Legacy session, or that
+    /// of a Legacy call, which then fails. The wait is what the server says, else 1 s; it doubles up to 30 s. Default: 5; with 0 no
+    /// stream is opened again.
+    #[must_use]
+    pub fn stream_tries(mut self, tries: u32) -> Self {
+        self.settings.stream_tries = tries;
+        self
+    }
+
     /// Trusts the certificates in `pem`, and those they sign, in place of the roots that Mozilla trusts.
     ///
     /// # Errors
@@ -198,9 +216,9 @@ impl Transport for HttpTransport {
     fn open(self: Box<Self>, options: &OpenOptions) -> io::Result<Connection> {
         let Self { settings, learned } = *self;
         let url = settings.url.clone();
-        let (line, inbox) = Line::new(settings, learned, options.max_frame_bytes)
+        let (line, outlet) = Line::new(settings, learned, options.max_frame_bytes)
             .map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, format!("{url}: {e}")))?;
-        Ok(Connection::new(HttpReader::new(&line, inbox), HttpWriter::new(&line), HttpLink::new(&line)))
+        Ok(Connection::new(HttpReader::new(&line, outlet), HttpWriter::new(&line), HttpLink::new(&line)))
     }
 
     fn again(&self) -> Option<Box<dyn Transport>> {

@@ -53,6 +53,9 @@ impl Line {
             }
             self.legacy(|legacy| legacy.session = session.filter(is_valid));
         }
+        if let Some(encoding) = reply.head.encoding() {
+            return Err(Trouble::unknown(format!("{} with a body encoded as {encoding}", reply.head.told())));
+        }
         if reply.head.is_event_stream() {
             return self.follow(exchange, sent, reply);
         }

@@ -34,6 +34,10 @@ pub(super) struct Settings {
     pub(super) proxy: ProxyChoice,
     pub(super) connect_timeout: Duration,
     pub(super) read_timeout: Option<Duration>,
+    /// So many calls are under way at a time, each on a thread.
+    pub(super) max_calls: usize,
+    /// So many tries in a row to open a stream again that bring nothing are enough.
+    pub(super) stream_tries: u32,
     #[cfg(feature = "tls")]
     pub(super) roots: Option<ureq::tls::RootCerts>,
 }

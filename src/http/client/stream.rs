@@ -28,9 +28,6 @@ pub(super) enum Ended {
     Short(String),
 }
 
-/// So many tries in a row that bring nothing are enough.
-const TRIES: u32 = 5;
-
 /// A stream that lasted so long was none of them, even if the server had nothing to say.
 const LASTING: Duration = Duration::from_secs(5);
 
@@ -45,20 +42,21 @@ const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// When to open a stream again, and when no more.
 struct Pace {
+    tries: u32,
     failures: u32,
     opened: Instant,
 }
 
 impl Pace {
-    fn new() -> Self {
-        Self { failures: 0, opened: Instant::now() }
+    fn new(tries: u32) -> Self {
+        Self { tries, failures: 0, opened: Instant::now() }
     }
 
     /// How long to wait for the next try; `None`: there have been enough.
     fn next(&mut self, has_brought: bool, retry: Option<Duration>) -> Option<Duration> {
         let is_fine = has_brought || self.opened.elapsed() >= LASTING;
         self.failures = if is_fine { 0 } else { self.failures + 1 };
-        if self.failures >= TRIES {
+        if self.failures >= self.tries {
             return None;
         }
         // spec: 2025-11-25 basic/transports#sending-messages-to-the-server (MUST respect the server's time)
@@ -84,7 +82,7 @@ impl Line {
         reply: Reply,
     ) -> Result<(), Trouble> {
         let mut events = EventReader::new(self.max_frame_bytes);
-        let mut pace = Pace::new();
+        let mut pace = Pace::new(self.settings.stream_tries);
         let mut has_brought = false;
         let mut ended = self.read_answer(exchange, sent, reply, &mut events, &mut has_brought);
         loop {
@@ -218,7 +216,7 @@ impl Line {
     fn keep_listening(self: &Arc<Self>, exchange: &Arc<Exchange>) {
         let nothing = Outgoing::nothing();
         let mut events = EventReader::new(self.max_frame_bytes);
-        let mut pace = Pace::new();
+        let mut pace = Pace::new(self.settings.stream_tries);
         let mut was_open = false;
         loop {
             pace.opened = Instant::now();

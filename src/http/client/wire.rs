@@ -3,7 +3,9 @@
 use std::io::{self, Read};
 use std::time::Duration;
 
-use ureq::http::header::{CONTENT_LENGTH, CONTENT_TYPE, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
+use ureq::http::header::{
+    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use ureq::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use ureq::{Agent, Body, SendBody};
 
@@ -146,6 +148,8 @@ impl Call<'_> {
         *request.method_mut() = self.verb.clone();
         *request.uri_mut() = uri.clone();
         *request.headers_mut() = headers.clone();
+        // What is compressed arrives late: an event waits for those after it.
+        request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if let Some(body) = self.body {
             request.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
         }
@@ -207,6 +211,11 @@ impl Head {
 
     pub(super) fn is_event_stream(&self) -> bool {
         self.media_type() == "text/event-stream"
+    }
+
+    /// How the body is encoded, if it is: nobody asked for that.
+    pub(super) fn encoding(&self) -> Option<&str> {
+        self.text(&CONTENT_ENCODING).filter(|encoding| !encoding.eq_ignore_ascii_case("identity"))
     }
 
     /// How long the server keeps the connection if nobody uses it, if it says so.
