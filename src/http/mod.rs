@@ -16,4 +16,7 @@ mod value;
 #[cfg(feature = "http-client")]
 pub use client::{HttpTransport, OutgoingRequest};
 #[cfg(feature = "http-server")]
-pub use server::{Denied, EventStore, Head, HttpServer, HttpServerBuilder, MemoryEvents, SealedStates};
+pub use server::{
+    Denied, EventError, EventStore, Head, HttpServer, HttpServerBuilder, MemoryEvents, Replay, SealedStates,
+    StreamKey,
+};

@@ -9,7 +9,7 @@ use super::endpoint::{Endpoint, Paths};
 use super::events::{EventStore, MemoryEvents};
 use super::guard::{Denied, Guard};
 use super::mirrored_tools::MirroredTools;
-use super::origin::Allowed;
+use super::origin::{Allowed, Hosts};
 use super::sealed::SealedStates;
 use super::sessions::Sessions;
 use super::wire::{Head, Limits, Wire};
@@ -23,7 +23,7 @@ use crate::server::{Most, Server};
 pub struct HttpServerBuilder {
     server: Server,
     paths: Paths,
-    hosts: Vec<String>,
+    hosts: Hosts,
     origins: Vec<String>,
     guard: Option<Guard>,
     events: Option<Arc<dyn EventStore>>,
@@ -42,7 +42,7 @@ impl HttpServerBuilder {
                 mcp: "/mcp".to_owned(),
                 pair: has_pair.then(|| ("/sse".to_owned(), "/messages".to_owned())),
             },
-            hosts: Vec::new(),
+            hosts: Hosts::Usual,
             origins: Vec::new(),
             guard: None,
             events: Some(Arc::new(MemoryEvents::new())),
@@ -86,7 +86,17 @@ impl HttpServerBuilder {
     /// name of its own; one that is bound to another address accepts any, unless hosts are named here.
     #[must_use]
     pub fn allow_host(mut self, host: impl Into<String>) -> Self {
-        self.hosts.push(host.into());
+        match &mut self.hosts {
+            Hosts::Only(hosts) => hosts.push(host.into()),
+            Hosts::Usual | Hosts::Any => self.hosts = Hosts::Only(vec![host.into()]),
+        }
+        self
+    }
+
+    /// Lets requests in whatever host they name: where a proxy has looked at that before.
+    #[must_use]
+    pub fn allow_any_host(mut self) -> Self {
+        self.hosts = Hosts::Any;
         self
     }
 
@@ -212,7 +222,7 @@ impl HttpServerBuilder {
             // Each stream costs a connection, of which there is a limit.
             modern: server.line(Most { listens: self.limits.connections, subjects: MAX_SUBJECTS }),
             mirrored: MirroredTools::new(server.tools()),
-            allowed: Allowed::new(bound.ip(), self.hosts, self.origins),
+            allowed: Allowed::new(bound.ip(), &self.hosts, &self.origins).map_err(Error::InvalidUse)?,
             guard: self.guard,
             sessions: Sessions::new(self.max_sessions, self.session_idle),
             events: self.events,

@@ -7,9 +7,9 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use super::answers::refusal;
-use super::events::{EventStore, Missed, StreamId};
+use super::events::{EventError, EventStore, Replay, StreamKey};
 use super::exchange::Exchange;
-use super::sse::write_priming;
+use super::sse::{write_event, write_priming};
 use super::standing::Standing;
 use crate::context::Principal;
 use crate::jsonrpc::RequestId;
@@ -34,7 +34,7 @@ pub(super) struct Session {
     standing: Arc<Standing>,
     events: Option<Arc<dyn EventStore>>,
     /// The exchanges that a client can come back to, by stream. Held for a look-up. End: each one's answer.
-    streams: Mutex<HashMap<StreamId, Weak<Exchange>>>,
+    streams: Mutex<HashMap<StreamKey, Weak<Exchange>>>,
     used: Mutex<Used>,
 }
 
@@ -80,7 +80,7 @@ impl Session {
             principal,
             line,
             in_flight: InFlight::new(limits.in_flight),
-            standing: Arc::new(Standing::new(session, limits.pending, tap)),
+            standing: Arc::new(Standing::new(session, limits, tap)),
             events,
             streams: Mutex::default(),
             used: Mutex::new(Used { count: 0, since: Instant::now(), is_over: false }),
@@ -134,10 +134,10 @@ impl Session {
         (used.count == 0).then_some(used.since)
     }
 
-    /// Ends it: whatever is open is cancelled, and its streams end. Once; `false` if it had ended.
-    pub(super) fn end(&self, reason: &str) -> bool {
+    /// Ends it: whatever is open is cancelled, and its streams end.
+    pub(super) fn end(&self, reason: &str) {
         if std::mem::replace(&mut lock(&self.used).is_over, true) {
-            return false;
+            return;
         }
         self.in_flight.cancel_all(reason);
         let streams = std::mem::take(&mut *lock(&self.streams));
@@ -147,9 +147,8 @@ impl Session {
             .for_each(|exchange| exchange.abandon(refusal(404, reason)));
         self.standing.end();
         if let Some(events) = &self.events {
-            events.forget(&self.id);
+            failed(events.forget(&self.id));
         }
-        true
     }
 
     /// Whether its client can be told to come back.
@@ -165,7 +164,7 @@ impl Session {
         exchange: Option<&Weak<Exchange>>,
         retry: Option<Duration>,
         first: &mut Vec<u8>,
-    ) -> Option<StreamId> {
+    ) -> Option<StreamKey> {
         let events = self.events.as_ref()?;
         let id = events.begin(&self.id).inspect_err(|e| log::warn!("a stream cannot be kept: {e}")).ok()?;
         if let Some(exchange) = exchange {
@@ -173,31 +172,52 @@ impl Session {
         }
         if self.can_poll() {
             let event_id = self.keep(&id, b"")?;
-            write_priming(first, &event_id, retry.unwrap_or(RETRY));
+            write_priming(first, &event_id, Some(retry.unwrap_or(RETRY)));
         }
         Some(id)
     }
 
     /// The answer of a stream has been kept.
-    pub(super) fn end_stream(&self, id: &StreamId) {
+    pub(super) fn end_stream(&self, id: &StreamKey) {
         lock(&self.streams).remove(id);
         if let Some(events) = &self.events {
-            events.end(id);
+            failed(events.end(id));
         }
     }
 
     /// Keeps a message of a stream, under the id that is returned.
-    pub(super) fn keep(&self, id: &StreamId, message: &[u8]) -> Option<String> {
+    pub(super) fn keep(&self, id: &StreamKey, message: &[u8]) -> Option<String> {
         let events = self.events.as_ref()?;
-        events.store(id, message).inspect_err(|e| log::debug!("an event is not kept: {e}")).ok()
+        let message = std::str::from_utf8(message).ok()?;
+        events.store(id, message).inspect_err(|e| log::warn!("an event is not kept: {e}")).ok()
     }
 
     /// What a client has missed that saw the event `last`.
-    pub(super) fn missed(&self, last: &str) -> Option<Missed> {
-        self.events.as_ref()?.after(&self.id, last)
+    pub(super) fn missed(&self, last: &str) -> Option<Replay> {
+        let missed = self.events.as_ref()?.after(&self.id, last);
+        missed.inspect_err(|e| log::debug!("a client cannot come back: {e}")).ok()
     }
 
-    pub(super) fn exchange(&self, id: &StreamId) -> Option<Arc<Exchange>> {
+    pub(super) fn exchange(&self, id: &StreamKey) -> Option<Arc<Exchange>> {
         lock(&self.streams).get(id)?.upgrade()
     }
+}
+
+/// A store that fails costs what it would have kept.
+fn failed(result: Result<(), EventError>) {
+    if let Err(e) = result {
+        log::warn!("the event store failed: {e}");
+    }
+}
+
+/// The events of a replay.
+pub(super) fn replayed(missed: &Replay) -> Vec<u8> {
+    if missed.is_cut {
+        log::debug!("some events of {:?} are not kept any more", missed.stream);
+    }
+    let mut out = Vec::new();
+    for (id, message) in &missed.events {
+        write_event(&mut out, Some(id), None, message.as_bytes());
+    }
+    out
 }
