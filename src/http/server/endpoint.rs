@@ -152,11 +152,11 @@ impl Endpoint {
         let era = self.era(from.head, &incoming);
         match (era, incoming) {
             (Era::Legacy, incoming) => self.serve_legacy(from, incoming, reply),
-            (Era::Modern(members, version), Ok(Incoming::Request { id, method, params })) => {
+            (Era::Modern(members, meta), Ok(Incoming::Request { id, method, params })) => {
                 let request = Request { method: &method, params };
                 let principal = from.principal.clone();
                 self.serve_modern(
-                    ModernRequest { head: from.head, principal, id, request, members, version },
+                    ModernRequest { head: from.head, principal, id, request, members, meta },
                     reply,
                 );
             }
@@ -195,12 +195,11 @@ impl Endpoint {
         };
         let members = params.and_then(|params| Members::of(params).ok()).unwrap_or_default();
         let fields = members.iter().find(|(name, _)| *name == "_meta").map(|(_, raw)| raw);
-        let fields = fields.and_then(|fields| Members::of(fields).ok());
-        let version = fields.and_then(|mut fields| fields.take(meta::PROTOCOL_VERSION));
-        if version.is_none() && says_legacy && has_legacy {
+        let fields = fields.and_then(|fields| Members::of(fields).ok()).unwrap_or_default();
+        if !fields.names().any(|name| name == meta::PROTOCOL_VERSION) && says_legacy && has_legacy {
             return Era::Legacy;
         }
-        Era::Modern(members, version)
+        Era::Modern(members, fields)
     }
 
     /// Runs a request on the calling thread: its answer, and the error in it. `None`: it stays open.
@@ -261,8 +260,8 @@ impl Endpoint {
 /// Of which era a message is.
 enum Era<'a> {
     Legacy,
-    /// The parameters, and the revision that they name.
-    Modern(Members<'a>, Option<&'a RawValue>),
+    /// The parameters, and their metadata.
+    Modern(Members<'a>, Members<'a>),
 }
 
 /// Lenient, where nothing can be misunderstood.

@@ -4,8 +4,6 @@
 
 use std::sync::Arc;
 
-use serde_json::value::RawValue;
-
 use super::answers::error_response;
 use super::endpoint::Endpoint;
 use super::exchange::Exchange;
@@ -16,7 +14,7 @@ use crate::json::{JsonError, Members, string};
 use crate::jsonrpc::{ErrorCode, ErrorObject, RequestId};
 use crate::method::Method;
 use crate::peer::{Call, Outlet, Request};
-use crate::protocol::meta;
+use crate::protocol::{ProtocolVersion, meta};
 
 /// A Modern request, or what ought to be one.
 pub(super) struct ModernRequest<'a> {
@@ -26,15 +24,16 @@ pub(super) struct ModernRequest<'a> {
     pub(super) request: Request<'a>,
     /// The parameters.
     pub(super) members: Members<'a>,
-    /// The revision that `_meta` names, as it stands there.
-    pub(super) version: Option<&'a RawValue>,
+    /// Their `_meta`.
+    pub(super) meta: Members<'a>,
 }
 
 impl Endpoint {
     /// Serves a Modern request on the calling thread.
     pub(super) fn serve_modern(&self, modern: ModernRequest<'_>, reply: Reply) {
         // A handshake of a client that knows nothing of these headers, where none is offered, is told so where it is read.
-        let is_handshake = modern.request.method == Method::Initialize.name() && modern.version.is_none();
+        let is_handshake = modern.request.method == Method::Initialize.name()
+            && modern.head.header(headers::PROTOCOL_VERSION).is_none();
         if let Some(error) = self.check(&modern).err().filter(|_| !is_handshake) {
             return reply.answer(error_response(400, Some(&modern.id), &error));
         }
@@ -59,16 +58,22 @@ impl Endpoint {
 
     /// spec: 2026-07-28 basic/transports/streamable-http#server-validation
     fn check(&self, modern: &ModernRequest<'_>) -> Result<(), ErrorObject> {
-        let ModernRequest { head, request, members, version, .. } = modern;
+        let ModernRequest { head, request, members, meta: fields, .. } = modern;
         let header = single(head, headers::PROTOCOL_VERSION)?
             .ok_or_else(|| mismatch("the MCP-Protocol-Version header is missing"))?;
         let at = |name: &'static str| {
             move |e: JsonError| ErrorObject::invalid_params(e.inside(name).inside("_meta").inside("params"))
         };
         let missing = || JsonError::new("missing");
-        let version = version.ok_or_else(missing).and_then(string).map_err(at(meta::PROTOCOL_VERSION))?;
+        let field =
+            |name| fields.iter().find(|(field, _)| *field == name).map(|(_, raw)| raw).ok_or_else(missing);
+        let version = field(meta::PROTOCOL_VERSION).and_then(string).map_err(at(meta::PROTOCOL_VERSION))?;
         if header != version {
             return Err(differs("MCP-Protocol-Version", header, &version));
+        }
+        // One that is not served is told that first: it may have other metadata.
+        if self.server.offered().contains(&ProtocolVersion::from(&*version)) {
+            field(meta::CLIENT_CAPABILITIES).map_err(at(meta::CLIENT_CAPABILITIES))?;
         }
         let sent =
             single(head, headers::METHOD)?.ok_or_else(|| mismatch("the Mcp-Method header is missing"))?;

@@ -80,7 +80,7 @@ impl Session {
             principal,
             line,
             in_flight: InFlight::new(limits.in_flight),
-            standing: Arc::new(Standing::new(session, limits.pending, tap)),
+            standing: Arc::new(Standing::new(session, limits, tap)),
             events,
             streams: Mutex::default(),
             used: Mutex::new(Used { count: 0, since: Instant::now(), is_over: false }),
@@ -134,10 +134,10 @@ impl Session {
         (used.count == 0).then_some(used.since)
     }
 
-    /// Ends it: whatever is open is cancelled, and its streams end. Once; `false` if it had ended.
-    pub(super) fn end(&self, reason: &str) -> bool {
+    /// Ends it: whatever is open is cancelled, and its streams end.
+    pub(super) fn end(&self, reason: &str) {
         if std::mem::replace(&mut lock(&self.used).is_over, true) {
-            return false;
+            return;
         }
         self.in_flight.cancel_all(reason);
         let streams = std::mem::take(&mut *lock(&self.streams));
@@ -149,7 +149,6 @@ impl Session {
         if let Some(events) = &self.events {
             failed(events.forget(&self.id));
         }
-        true
     }
 
     /// Whether its client can be told to come back.

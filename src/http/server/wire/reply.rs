@@ -103,13 +103,13 @@ impl EventStream {
         connection.send(*turn, *manner, events, connection.common.limits.stream_bytes)
     }
 
-    /// The same for an answer among others on the stream: there is always room for it.
+    /// The same with another limit: for answers among events.
     ///
     /// # Errors
-    /// `Gone`.
-    pub(crate) fn push(&self, events: &[u8]) -> Result<(), NotWritten> {
+    /// `Full` with the limit, `Gone`.
+    pub(crate) fn push(&self, events: &[u8], limit: usize) -> Result<(), NotWritten> {
         let Exchange { connection, turn, manner } = &self.exchange.0;
-        connection.send(*turn, *manner, events, usize::MAX)
+        connection.send(*turn, *manner, events, limit)
     }
 
     /// Sends whole events, for which there is always room, and ends the answer. The connection can serve another request then.
