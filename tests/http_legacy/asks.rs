@@ -200,6 +200,22 @@ fn a_full_house_answers_pings_and_hears_cancellations() {
 }
 
 #[test]
+fn a_task_asks_on_the_stream_of_its_session() {
+    let (hosted, _puppet) = hosted();
+    let session = Legacy::new(&hosted);
+    let mut stream = session.listen();
+    let made = session.ask("tools/call", json!({"name": "task", "arguments": {}, "task": {}}));
+    let about = json!({"taskId": made["task"]["taskId"]});
+    for answer in ["Ulm", "Bonn"] {
+        let (question, params) = stream.request("elicitation/create");
+        assert_eq!(params["_meta"]["io.modelcontextprotocol/related-task"], about, "{params}");
+        session.answer(&question, filled(answer));
+    }
+    assert_eq!(text(&session.ask("tasks/result", about)), "Ulm to Bonn, 12A");
+}
+
+/// spec: 2025-11-25 basic/utilities/tasks#input-required-status
+#[test]
 fn a_task_asks_while_its_result_is_waited_for() {
     let (hosted, _puppet) = hosted();
     let session = Legacy::new(&hosted);

@@ -352,9 +352,10 @@ impl Events {
         messages
     }
 
+    /// Expects the end of the stream, and no message before it.
     #[track_caller]
     pub(crate) fn expect_end(&mut self) {
-        assert_eq!(self.event(), None, "the end of the stream");
+        assert_eq!(self.rest(), Vec::<Value>::new());
     }
 
     /// The connection of a stream that has ended.
