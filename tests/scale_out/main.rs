@@ -113,8 +113,10 @@ fn killed(program: &std::path::Path) {
         }
         is_over.store(true, Ordering::SeqCst);
     });
-    let (lookups, charges) = (lookups.into_inner().expect("no panic"), charges.into_inner().expect("no panic"));
-    let lost: Vec<_> = lookups.iter().filter_map(|(call, outcome)| Some((call, outcome.as_ref().err()?))).collect();
+    let (lookups, charges) =
+        (lookups.into_inner().expect("no panic"), charges.into_inner().expect("no panic"));
+    let lost: Vec<_> =
+        lookups.iter().filter_map(|(call, outcome)| Some((call, outcome.as_ref().err()?))).collect();
     assert!(lost.is_empty(), "what may be done twice is done again by the client: {lost:?}");
     let runs = work.charged();
     let (mut done, mut unknown) = (0, 0);
@@ -147,7 +149,8 @@ fn sessions(program: &std::path::Path) {
         seen.dedup();
         assert_eq!(seen.len(), 1, "one session, one replica");
         // Asked over the stream of the call, and answered by another request of the same session.
-        let text = client.call_tool("deploy", json!({"environment": "test"})).expect("deployed").text_content();
+        let text =
+            client.call_tool("deploy", json!({"environment": "test"})).expect("deployed").text_content();
         assert!(text.split(' ').all(|round| round == seen[0]), "{text}, {seen:?}");
         *used.entry(seen.remove(0)).or_insert(0) += 1;
         client.close().expect("closed");

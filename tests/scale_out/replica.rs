@@ -28,7 +28,10 @@ impl Work {
     }
 
     fn lines(&self) -> Vec<String> {
-        BufReader::new(File::open(&self.0).expect("the file")).lines().map(|line| line.expect("text")).collect()
+        BufReader::new(File::open(&self.0).expect("the file"))
+            .lines()
+            .map(|line| line.expect("text"))
+            .collect()
     }
 
     /// Waits until so much has been done.

@@ -87,7 +87,8 @@ impl Endpoint {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).map_err(|e| format!("no random numbers: {e}"))?;
         let prefix = self.session_prefix.as_ref().and_then(|name| from.head.header(name));
-        let mut id = prefix.filter(|prefix| fits(prefix)).map(|prefix| format!("{prefix}-")).unwrap_or_default();
+        let mut id =
+            prefix.filter(|prefix| fits(prefix)).map(|prefix| format!("{prefix}-")).unwrap_or_default();
         id.extend(bytes.iter().map(|byte| format!("{byte:02x}")));
         Ok(Session::new(NewSession {
             id,
