@@ -1,6 +1,9 @@
 //! The wire with real sockets, and a service made of closures.
 
 mod basics;
+mod slow;
+mod streams;
+mod strict;
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
