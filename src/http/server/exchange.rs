@@ -106,7 +106,11 @@ impl Exchange {
             State::Streaming(stream, id) => {
                 let mut event = Vec::with_capacity(message.len() + 64);
                 self.write(&mut event, id.as_ref(), message);
-                stream.send(&event).map_err(not_sent)
+                match stream.send(&event) {
+                    // It is kept for when the client comes back, who has left in this moment.
+                    Err(NotWritten::Gone) if id.is_some() => Ok(()),
+                    sent => sent.map_err(not_sent),
+                }
             }
             State::Undecided(_) => {
                 if let State::Undecided(reply) = std::mem::replace(&mut *state, State::Over) {
