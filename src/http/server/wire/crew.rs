@@ -381,3 +381,16 @@ pub(crate) fn lend() {
         CREW.with(|crew| crew.get().map(|crew| crew.lend()));
     }
 }
+
+#[cfg(test)]
+impl Crew {
+    pub(super) fn queued(&self) -> usize {
+        lock(&self.state).queue.len()
+    }
+
+    /// How many serve, and how many of them have lent their places.
+    pub(super) fn busy(&self) -> (usize, usize) {
+        let state = lock(&self.state);
+        (state.serving, state.lent)
+    }
+}
