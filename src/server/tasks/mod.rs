@@ -28,7 +28,7 @@ use super::feature::Feature;
 use super::listen::{Filter, TASKS, bad_filter};
 use crate::context::{Asker, Context, Rounds};
 use crate::json::{FromJson, Json, JsonError, Members, Object};
-use crate::jsonrpc::{ErrorCode, ErrorObject, RequestId};
+use crate::jsonrpc::{ErrorCode, ErrorObject};
 use crate::method::Method;
 use crate::peer::{Call, Ground, Outlet, Served};
 use crate::protocol::task::legacy::{CreateTaskResult, ListTasksResult, TaskMetadata, TasksCapability};
@@ -163,7 +163,8 @@ impl TaskFeature {
         let owner = owner(asked);
         let (number, id) = self.tasks.with(|store, _| store.next_id());
         // spec: seps/2663-tasks-extension#task-cancellation (`notifications/cancelled` does not reach it)
-        let call = Arc::new(Call::new(RequestId::clone(&asked.serving.call.id)));
+        let Call { id: request, principal, .. } = &**asked.serving.call;
+        let call = Arc::new(Call::by(request.clone(), principal.clone()));
         let patience = asked.server.config.input_time;
         let tasks = Arc::downgrade(&self.tasks);
         let (outlet, asker): (Arc<dyn Outlet>, Arc<dyn Asker>) = match owner {
