@@ -42,6 +42,8 @@ pub(super) struct Endpoint {
     pub(super) sessions: Arc<Sessions>,
     pub(super) events: Option<Arc<dyn EventStore>>,
     pub(super) paths: Paths,
+    /// The header by which a proxy says how the id of a new session is to begin.
+    pub(super) session_prefix: Option<String>,
 }
 
 /// Where things are.
@@ -105,6 +107,17 @@ impl Service for Endpoint {
             (Route::Mcp, _) => self.delete(&from, reply),
             (Route::PairStream, _) => self.open_pair(&from, reply),
             (Route::PairMessages, _) => self.post_pair(&from, reply),
+        }
+    }
+
+    fn is_quick(&self, request: &HttpRequest<Admitted>) -> bool {
+        if request.head.method() != "POST" {
+            return true; // a session, or a stream of it
+        }
+        match Incoming::decode(&request.body) {
+            Ok(Incoming::Request { method, .. }) => method == "ping",
+            Ok(Incoming::Notification { .. } | Incoming::Response { .. }) => true,
+            Err(bad) => !bad.is_batch,
         }
     }
 

@@ -86,7 +86,10 @@ impl Endpoint {
     pub(super) fn new_session(&self, from: &Inbound<'_>, is_pair: bool) -> Result<Arc<Session>, String> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).map_err(|e| format!("no random numbers: {e}"))?;
-        let id = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let prefix = self.session_prefix.as_ref().and_then(|name| from.head.header(name));
+        let mut id =
+            prefix.filter(|prefix| fits(prefix)).map(|prefix| format!("{prefix}-")).unwrap_or_default();
+        id.extend(bytes.iter().map(|byte| format!("{byte:02x}")));
         Ok(Session::new(NewSession {
             id,
             is_pair,
@@ -149,13 +152,12 @@ impl Endpoint {
         };
         let exchange = self.exchange(session, reply);
         let outlet: Arc<dyn Outlet> = exchange.clone();
-        if let Some((error, body)) = self.run(session.line.role(), &outlet, &call, request) {
-            if session.finish(&call) {
-                exchange.finish(error.as_ref(), body);
-            } else {
-                // spec: 2025-11-25 basic/utilities/cancellation (no answer to what was cancelled)
-                exchange.abandon(Response::new(202));
-            }
+        match self.run(session.line.role(), &outlet, &call, request) {
+            None => session.stays_open(&exchange),
+            Some((error, body)) if session.finish(&call) => exchange.finish(error.as_ref(), body),
+            Some(_) if session.is_over() => exchange.abandon(refusal(404, "the session has ended")),
+            // spec: 2025-11-25 basic/utilities/cancellation (no answer to what was cancelled)
+            Some(_) => exchange.abandon(Response::new(202)),
         }
         session.served();
     }
@@ -294,4 +296,9 @@ impl Endpoint {
             Err((status, problem)) => reply.answer(refusal(status, problem)),
         }
     }
+}
+
+/// Whether the id of a session may begin like this.
+fn fits(prefix: &str) -> bool {
+    (1..=64).contains(&prefix.len()) && prefix.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
