@@ -89,7 +89,7 @@ impl Exchange {
     }
 
     /// Sends a message ahead of the answer.
-    fn event(&self, message: &[u8]) -> Result<(), NotSent> {
+    pub(super) fn event(&self, message: &[u8]) -> Result<(), NotSent> {
         let message = message.strip_suffix(b"\n").unwrap_or(message);
         let mut state = lock(&self.state);
         let sent = match &*state {
@@ -285,18 +285,22 @@ impl Outlet for Exchange {
     }
 
     fn answer(&self, call: &Arc<Call>, result: Result<&str, &ErrorObject>, _waits: bool) {
-        let message = answer_message(call, result);
+        self.answer_with(call, result.err(), answer_message(call, result));
+    }
+}
+
+impl Exchange {
+    /// Answers `call` with a whole message, which may be this error, unless it has ended.
+    pub(super) fn answer_with(&self, call: &Arc<Call>, error: Option<&ErrorObject>, message: Vec<u8>) {
         let is_first = match &self.session {
             Some(session) => session.finish(call),
             None => call.close(),
         };
         if is_first {
-            self.finish(result.err(), message);
+            self.finish(error, message);
         }
     }
-}
 
-impl Exchange {
     /// The client has come back: it is told what it has `missed`, and over the same connection what still comes.
     pub(super) fn resume(self: &Arc<Self>, reply: Reply, missed: impl FnOnce() -> Vec<u8>) {
         let mut state = lock(&self.state);

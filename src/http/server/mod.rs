@@ -12,10 +12,12 @@
 //! client does or leaves undone holds up another.
 
 mod answers;
+mod backend;
 mod builder;
 mod endpoint;
 mod events;
 mod exchange;
+mod greeting;
 mod guard;
 mod legacy;
 mod mirrored_tools;
@@ -27,6 +29,7 @@ mod session;
 mod sessions;
 mod sse;
 mod standing;
+mod way;
 mod wire;
 
 use std::fmt;
@@ -98,7 +101,7 @@ impl HttpServer {
     /// When a thread cannot be started.
     pub fn serve(self) -> Result<()> {
         let Self { wire, endpoint } = self;
-        let _cleanup = endpoint.server.begin_serving();
+        let _serving = endpoint.backend.begin_serving();
         let (over_tx, over) = bounded::<()>(0);
         let wire = &wire;
         std::thread::scope(|scope| {
@@ -108,7 +111,7 @@ impl HttpServer {
                     wire.run()
                 });
             let running = running.map_err(cannot_start)?;
-            let stopped = endpoint.server.stop_token().receiver();
+            let stopped = endpoint.backend.stop_token().receiver();
             select! {
                 recv(stopped) -> _ => {}
                 recv(over) -> _ => {}
@@ -124,9 +127,11 @@ impl HttpServer {
 
 /// In good order: streams that would never end, then what is being served, then what is known of clients.
 fn end(wire: &Wire<Endpoint>, endpoint: &Endpoint) {
-    let grace = endpoint.server.grace();
+    let grace = endpoint.backend.grace();
     endpoint.modern.end_subscriptions();
-    endpoint.modern.drain(Deadline::after(Some(grace)));
+    let deadline = Deadline::after(Some(grace));
+    endpoint.modern.drain(deadline);
+    endpoint.sessions.drain(deadline);
     endpoint.sessions.end_streams();
     if !wire.stop(grace) {
         log::warn!("requests are left unfinished after the grace of {}", crate::error::Seconds(grace));

@@ -7,21 +7,21 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::answers::error_response;
-use super::endpoint::Endpoint;
+use super::backend::Asked;
+use super::endpoint::{Endpoint, Inbound};
 use super::exchange::Exchange;
+use super::way::Way;
 use super::wire::{Head, Reply};
-use crate::context::Principal;
 use crate::http::{headers, value};
 use crate::json::{JsonError, Members, string};
 use crate::jsonrpc::{ErrorCode, ErrorObject, RequestId};
 use crate::method::Method;
-use crate::peer::{Call, Outlet, Request};
+use crate::peer::{Call, Request};
 use crate::protocol::meta;
 
 /// A Modern request, or what ought to be one.
 pub(super) struct ModernRequest<'a> {
-    pub(super) head: &'a Head,
-    pub(super) principal: Option<Principal>,
+    pub(super) from: Inbound<'a>,
     pub(super) id: RequestId,
     pub(super) request: Request<'a>,
     /// The parameters.
@@ -38,19 +38,21 @@ impl Endpoint {
         if let Some(error) = self.check(&modern).err().filter(|_| !is_handshake) {
             return reply.answer(error_response(400, Some(&modern.id), &error));
         }
-        let call = Arc::new(Call::by(modern.id, modern.principal));
+        let call = Arc::new(Call::by(modern.id, modern.from.principal.clone()));
         let exchange = Exchange::new(None, self.tap());
         // spec: 2026-07-28 basic/transports/streamable-http#cancellation (a closed stream MUST be taken as a cancellation)
-        let (given_up, gone) = (Arc::clone(&call), Arc::clone(&exchange));
+        let (given_up, gone, line) = (Arc::clone(&call), Arc::clone(&exchange), Arc::clone(&self.modern));
         reply.when_gone(Box::new(move || {
             gone.over();
             if given_up.close() {
                 given_up.cancel.cancel("the client closed the connection");
+                line.given_up(&given_up);
             }
         }));
         exchange.open(reply);
-        let outlet: Arc<dyn Outlet> = exchange.clone();
-        if let Some((error, body)) = self.run(self.modern_role(), &outlet, &call, modern.request) {
+        let way = Way::Exchange(Arc::clone(&exchange));
+        let asked = Asked { way: &way, call: &call, request: modern.request, message: modern.from.body };
+        if let Some((error, body)) = self.run(&*self.modern, asked) {
             if call.close() {
                 exchange.finish(error.as_ref(), body);
             }
@@ -59,7 +61,7 @@ impl Endpoint {
 
     /// spec: 2026-07-28 basic/transports/streamable-http#server-validation
     fn check(&self, modern: &ModernRequest<'_>) -> Result<(), ErrorObject> {
-        let ModernRequest { head, request, members, version, .. } = modern;
+        let ModernRequest { from: Inbound { head, .. }, request, members, version, .. } = modern;
         let header = single(head, headers::PROTOCOL_VERSION)?
             .ok_or_else(|| mismatch("the MCP-Protocol-Version header is missing"))?;
         let at = |name: &'static str| {
@@ -93,7 +95,7 @@ impl Endpoint {
                 }
                 if method == Method::ToolsCall {
                     let arguments = members.iter().find(|(name, _)| *name == "arguments").map(|(_, raw)| raw);
-                    self.check_mirrored(&body, arguments, head).map_err(mismatch)?;
+                    self.backend.check_mirrored(&body, arguments, head).map_err(mismatch)?;
                 }
             }
         }

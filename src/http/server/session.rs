@@ -7,17 +7,17 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use super::answers::refusal;
+use super::backend::{Backend, Line};
 use super::events::{EventStore, Missed, StreamId};
 use super::exchange::Exchange;
+use super::sessions::Sessions;
 use super::sse::write_priming;
 use super::standing::Standing;
 use crate::context::Principal;
 use crate::jsonrpc::RequestId;
-use crate::peer::{Call, InFlight, Limits, NotServed, Pending};
+use crate::peer::{Call, InFlight, NotServed, Pending};
 use crate::protocol::ProtocolVersion;
-use crate::server::Line;
 use crate::sync::{Mutex, lock};
-use crate::transport::Tap;
 
 /// What a client is told to wait before it comes back, if nothing else is said.
 const RETRY: Duration = Duration::from_secs(1);
@@ -29,7 +29,9 @@ pub(super) struct Session {
     /// Whether it speaks the HTTP+SSE of 2024-11-05.
     pub(super) is_pair: bool,
     pub(super) principal: Option<Principal>,
-    pub(super) line: Line,
+    pub(super) line: Arc<dyn Line>,
+    /// Where it is found, until its end.
+    sessions: Weak<Sessions>,
     in_flight: InFlight,
     standing: Arc<Standing>,
     events: Option<Arc<dyn EventStore>>,
@@ -63,24 +65,25 @@ pub(super) struct NewSession<'a> {
     pub(super) id: String,
     pub(super) is_pair: bool,
     pub(super) principal: Option<Principal>,
-    pub(super) line: Line,
-    pub(super) limits: &'a Limits,
+    pub(super) backend: &'a dyn Backend,
+    pub(super) sessions: &'a Arc<Sessions>,
     pub(super) events: Option<Arc<dyn EventStore>>,
-    pub(super) tap: Option<&'a Arc<dyn Tap>>,
 }
 
 impl Session {
     pub(super) fn new(new: NewSession<'_>) -> Arc<Self> {
-        let NewSession { id, is_pair, principal, line, limits, events, tap } = new;
+        let NewSession { id, is_pair, principal, backend, sessions, events } = new;
+        let limits = backend.limits();
         // A pair has one stream that nobody can come back to.
         let events = events.filter(|_| !is_pair);
         Arc::new_cyclic(|session| Self {
             id,
             is_pair,
             principal,
-            line,
+            line: backend.line(session),
+            sessions: Arc::downgrade(sessions),
             in_flight: InFlight::new(limits.in_flight),
-            standing: Arc::new(Standing::new(session, limits.pending, tap)),
+            standing: Arc::new(Standing::new(session, limits.pending, backend.tap())),
             events,
             streams: Mutex::default(),
             used: Mutex::new(Used { count: 0, since: Instant::now(), is_over: false }),
@@ -145,11 +148,19 @@ impl Session {
             .into_values()
             .filter_map(|exchange| exchange.upgrade())
             .for_each(|exchange| exchange.abandon(refusal(404, reason)));
+        self.line.end(reason);
         self.standing.end();
         if let Some(events) = &self.events {
             events.forget(&self.id);
         }
         true
+    }
+
+    /// Ends it from within: nobody finds it any more.
+    pub(super) fn leave(&self, reason: &str) {
+        if let Some(sessions) = self.sessions.upgrade() {
+            sessions.end(&self.id, reason);
+        }
     }
 
     /// Whether its client can be told to come back.

@@ -174,8 +174,15 @@ impl Outlet for Standing {
     }
 
     fn answer(&self, call: &Arc<Call>, result: Result<&str, &ErrorObject>, _waits: bool) {
+        self.answer_with(call, &answer_message(call, result));
+    }
+}
+
+impl Standing {
+    /// Answers `call` with a whole message, unless it has ended.
+    pub(super) fn answer_with(&self, call: &Arc<Call>, message: &[u8]) {
         if self.session.upgrade().is_some_and(|session| session.finish(call)) {
-            if let Err(reason) = self.message(&answer_message(call, result), true) {
+            if let Err(reason) = self.message(message, true) {
                 log::debug!("an answer was not sent: {reason:?}");
             }
         }
