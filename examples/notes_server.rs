@@ -5,6 +5,12 @@
 //! {"jsonrpc":"2.0","id":1,"result":{}}
 //! ```
 //!
+//! Or over HTTP, at <http://127.0.0.1:8000/mcp>, unless `--host` and `--port` say otherwise:
+//!
+//! ```text
+//! $ cargo run --features http-server --example notes_server -- --transport streamable-http
+//! ```
+//!
 //! `quickstart.rs` is a client for it. Each note is also a resource, `notes://{title}`. Two titles may make the same file name (`a/b` and `a_b`): saving a note replaces
 //! the one of the very same title; a file that holds anything else is left alone, and the error says so.
 
@@ -19,6 +25,7 @@ use tinymcp::{FnTemplate, ResourceRegistry, Server, ToolError, ToolRegistry, too
 
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     tinymcp::logging::init();
+    let transport = Transport::from_args()?;
     let home = || env::var_os("HOME").or_else(|| env::var_os("USERPROFILE"));
     let dir =
         env::var_os("NOTES_DIR").map(PathBuf::from).or_else(|| Some(Path::new(&home()?).join(".notes")));
@@ -66,8 +73,49 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     });
     let tools = ToolRegistry::new().with(create_note)?.with(search_notes.read_only())?;
     let resources = ResourceRegistry::new().with_template(get_note)?;
-    Server::builder("notes-server", "1.0.0").tools(tools).resources(resources).build()?.start()?;
+    let server = Server::builder("notes-server", "1.0.0").tools(tools).resources(resources).build()?;
+    match transport {
+        Transport::Stdio => {
+            server.start()?;
+        }
+        #[cfg(feature = "http-server")]
+        Transport::Http(address) => server.serve_http(address)?,
+    }
     Ok(())
+}
+
+/// How clients reach the server.
+enum Transport {
+    Stdio,
+    #[cfg(feature = "http-server")]
+    Http((String, u16)),
+}
+
+impl Transport {
+    /// As the options say; what stands before them is for the programs that include this one.
+    fn from_args() -> Result<Self, String> {
+        let (mut transport, mut host, mut port) = ("stdio".to_owned(), "127.0.0.1".to_owned(), 8000_u16);
+        let mut args = env::args().skip(1).skip_while(|arg| !arg.starts_with("--"));
+        while let Some(name) = args.next() {
+            let value = args.next().ok_or_else(|| format!("{name}: a value is missing"))?;
+            match &*name {
+                "--transport" => transport = value,
+                "--host" => host = value,
+                "--port" => port = value.parse().map_err(|e| format!("--port {value}: {e}"))?,
+                _ => return Err(format!("unknown option: {name}")),
+            }
+        }
+        match &*transport {
+            "stdio" => Ok(Self::Stdio),
+            #[cfg(feature = "http-server")]
+            "streamable-http" => Ok(Self::Http((host, port))),
+            #[cfg(not(feature = "http-server"))]
+            "streamable-http" => {
+                Err(format!("http://{host}:{port}/mcp is not served: build with the feature http-server"))
+            }
+            _ => Err(format!("--transport {transport}: expected stdio or streamable-http")),
+        }
+    }
 }
 
 /// The file name for a title: without separators and dots it cannot leave the directory.

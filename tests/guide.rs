@@ -73,6 +73,13 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         "http/server/sealed.rs",
         &["MAX_STATE_BYTES: usize = "],
     ),
+    (
+        "events kept of a stream over HTTP, for a Legacy client that comes back",
+        "http/server/events/mod.rs",
+        &["MAX_EVENTS: usize = ", "MAX_STREAM_BYTES: usize = "],
+    ),
+    ("streams with such events, of a session", "http/server/events/mod.rs", &["MAX_STREAMS: usize = "]),
+    ("such events of a server", "http/server/events/mod.rs", &["MAX_BYTES: usize = "]),
     ("tasks of a server, those that have ended included", "server/tasks/options.rs", &["max_tasks: "]),
     ("tasks that run at once", "server/tasks/options.rs", &["max_running: "]),
     ("the result of a task", "server/tasks/options.rs", &["max_result_bytes: "]),
@@ -128,6 +135,11 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         "telling a log level to a server that was started again",
         "client/log_level.rs",
         &["RETOLD: Duration = "],
+    ),
+    (
+        "an event of a stream over HTTP is kept, for a client that comes back",
+        "http/server/events/mod.rs",
+        &["TIME: Duration = "],
     ),
     (
         "closing: frames are written; the server exits by itself; it exits after SIGTERM; own threads end",

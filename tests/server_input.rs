@@ -255,9 +255,7 @@ fn a_state_is_for_one_retry_of_its_own_call_in_time() {
 #[test]
 fn what_is_missing_is_asked_again_and_what_was_not_asked_is_ignored() {
     let mut peer = ScriptedPeer::for_server(&server());
-    // Answers without a state answer nothing.
-    let first =
-        round(&mut peer, 1, "insist", json!({"inputResponses": {"name": answer("elicitation/create")}}));
+    let first = round(&mut peer, 1, "insist", json!({"inputResponses": {"wrong": {"action": "accept"}}}));
     let state = &first["requestState"];
     let again = round(
         &mut peer,
@@ -280,6 +278,38 @@ fn what_is_missing_is_asked_again_and_what_was_not_asked_is_ignored() {
     let last =
         round(&mut peer, 4, "insist", json!({"requestState": third["requestState"], "inputResponses": long}));
     assert_eq!(text(&last), "Al");
+}
+
+#[test]
+fn a_client_may_answer_before_it_is_asked() {
+    let mut peer = ScriptedPeer::for_server(&server());
+    let short = json!({"action": "accept", "content": {"name": "A"}});
+    let ahead = json!({"name": answer("elicitation/create"), "other": {"action": "accept"}});
+    assert_eq!(text(&round(&mut peer, 1, "insist", json!({"inputResponses": ahead}))), "Ada");
+    // Only to the first question of a key; it is checked, and kept for the rounds that follow.
+    let again = round(&mut peer, 2, "insist", json!({"inputResponses": {"name": short}}));
+    assert_eq!(again["inputRequests"].as_object().expect("questions").keys().collect::<Vec<_>>(), ["name#2"]);
+    let long = json!({"name#2": {"action": "accept", "content": {"name": "Al"}}});
+    let more = json!({"requestState": again["requestState"], "inputResponses": long});
+    assert_eq!(text(&round(&mut peer, 3, "insist", more)), "Al");
+    // What cannot be an answer is no reason to ask, and costs no state.
+    let first = round(&mut peer, 4, "insist", json!({}));
+    let state = &first["requestState"];
+    for (id, params) in [
+        (5, json!({"inputResponses": {"name": 12345}})),
+        (6, json!({"inputResponses": {"name": 12345}, "requestState": state})),
+    ] {
+        let mut all = json!({"name": "insist", "arguments": {}, "_meta": modern(&able())});
+        all.as_object_mut().expect("an object").extend(params.as_object().expect("an object").clone());
+        call(&mut peer, id, all);
+        let error = peer.expect_error(tinymcp::RequestId::from(id));
+        assert_eq!(error.code, -32602, "{error}");
+        assert_eq!(error.message, "params.inputResponses.name: expected an object, found 12345");
+    }
+    let more = json!({"requestState": state, "inputResponses": {"name": answer("elicitation/create")}});
+    assert_eq!(text(&round(&mut peer, 7, "insist", more)), "Ada");
+    let none = round(&mut peer, 8, "insist", json!({"inputResponses": null}));
+    assert_eq!(none["resultType"], "input_required");
 }
 
 #[test]

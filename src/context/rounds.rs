@@ -26,10 +26,17 @@ pub(crate) struct Rounds {
 
 /// What a request says that goes on with a call.
 pub(crate) struct Resumed {
-    /// What the store kept.
-    pub(crate) state: Vec<u8>,
+    /// What the store kept; `None` if nothing was asked before, as far as one can tell.
+    pub(crate) state: Option<Vec<u8>>,
     /// The client's answers, an object, if there are any.
     pub(crate) responses: Option<Json>,
+}
+
+impl Resumed {
+    /// Of a client that has answers before it was asked.
+    pub(crate) fn ahead(responses: Json) -> Self {
+        Self { state: None, responses: Some(responses) }
+    }
 }
 
 #[derive(Default)]
@@ -37,6 +44,8 @@ struct Round {
     /// From the round before, until it is needed.
     resumed: Option<Resumed>,
     answers: Object,
+    /// Answers to what may be asked yet. Those that are needed become answers, the others are forgotten with the round.
+    ahead: Object,
     steps: Object,
     /// The keys of this round.
     keys: Keys,
@@ -74,6 +83,11 @@ impl Rounds {
         self.with(|round| {
             let keyed: Vec<_> =
                 questions.into_iter().map(|(key, request)| (round.keys.unique(&key), request)).collect();
+            for (key, _) in &keyed {
+                if let Some(answer) = round.ahead.remove(key) {
+                    round.answers.insert(key, &answer);
+                }
+            }
             let answers: Option<Vec<_>> =
                 keyed.iter().map(|(key, _)| round.answers.json(key).cloned()).collect();
             if answers.is_none() {
@@ -128,16 +142,20 @@ impl Round {
     ///
     /// spec: 2026-07-28 basic/patterns/mrtr#error-handling
     fn resume(&mut self) {
-        let Some(resumed) = self.resumed.take() else { return };
-        let Ok(state) = serde_json::from_slice::<Json>(&resumed.state) else {
+        let Some(Resumed { state, responses }) = self.resumed.take() else { return };
+        let responses = responses.as_ref().and_then(|responses| Members::of(responses.as_raw()).ok());
+        let mut responses = responses.unwrap_or_default();
+        let Some(state) = state else {
+            self.ahead = responses.rest();
+            return;
+        };
+        let Ok(state) = serde_json::from_slice::<Json>(&state) else {
             log::error!("the state store returned something else than it was given");
             return;
         };
         let mut state = Members::of(state.as_raw()).unwrap_or_default();
         self.answers = state.lenient("answers").unwrap_or_default();
         self.steps = state.lenient("steps").unwrap_or_default();
-        let responses = resumed.responses.as_ref().and_then(|responses| Members::of(responses.as_raw()).ok());
-        let mut responses = responses.unwrap_or_default();
         for key in state.lenient::<Vec<String>>("asked").unwrap_or_default() {
             if let Some(answer) = responses.take(&key) {
                 self.answers.insert(key, answer);

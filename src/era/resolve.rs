@@ -139,8 +139,12 @@ fn read_token(raw: &RawValue) -> Option<ProgressToken> {
 /// -32022: the request's revision is not served.
 pub(crate) fn unsupported_version(requested: &ProtocolVersion, offered: &Offered) -> ErrorObject {
     // spec: 2026-07-28 schema#unsupportedprotocolversionerror
-    // A Legacy revision may be offered, but not to a request that names it in `_meta`: then it is left out.
-    let supported: Vec<_> = offered.newest_first().filter(|version| *version != requested).collect();
+    // The same as `server/discover` lists: what the request can name instead. Legacy revisions are only for a handshake, and
+    // named where there is no other.
+    let mut supported: Vec<_> = offered.newest_first().filter(|version| version.is_modern()).collect();
+    if supported.is_empty() {
+        supported = offered.newest_first().filter(|version| *version != requested).collect();
+    }
     unsupported(&format!("unsupported protocol version: {requested}"), requested, &supported)
 }
 

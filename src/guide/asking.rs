@@ -85,6 +85,7 @@
 //!
 //! **Keys** tell the questions and steps of one handler apart. A key used twice in one run, as in a loop, is another question each time,
 //! so a handler must ask in the same order whenever it runs. Several questions in one [`Context::ask`] take one round instead of one each.
+//! A client that knows the keys may answer with its first call, before it is asked; what it says beyond that is ignored.
 //!
 //! **State.** Between rounds, answers and steps are kept by the server, and the client holds a handle that means nothing to it:
 //! [`MemoryStates`], in this process, for ten minutes at most ([`input_time`]). A state belongs to the method and parameters it was made

@@ -39,6 +39,9 @@
 //! | elicitations by URL that a server remembers for a connection | 1,024 | | of the oldest it cannot say that they are complete |
 //! | states of calls that wait for input, server | 1,024, and 16 MiB; none over 1 MiB | [`state_store`](crate::server::ServerBuilder::state_store) | the oldest is forgotten; a larger one fails its call |
 //! | a state that its client carries (feature `http-server`) | 64 KiB | [`state_store`](crate::server::ServerBuilder::state_store) | the call fails |
+//! | events kept of a stream over HTTP, for a Legacy client that comes back | 256, and 1 MiB unless a single one has more | | the oldest is forgotten |
+//! | streams with such events, of a session | 16 | | the oldest is forgotten, first of those that have ended |
+//! | such events of a server | 64 MiB | | the oldest is forgotten |
 //! | tasks of a server, those that have ended included | 1,024 | [`TaskOptions::with_max_tasks`](crate::server::TaskOptions::with_max_tasks) | the oldest that have ended make room, else error -32603 |
 //! | tasks that run at once | 64 | [`TaskOptions::with_max_running`](crate::server::TaskOptions::with_max_running) | further ones wait |
 //! | the result of a task | 16 MiB | [`TaskOptions::with_max_result_bytes`](crate::server::TaskOptions::with_max_result_bytes) | the task fails with -32603 |
@@ -77,6 +80,7 @@
 //! | the same at least | 1 s | |
 //! | between two looks at a task, as a server suggests | 1 s | [`TaskOptions::with_poll_interval`](crate::server::TaskOptions::with_poll_interval) |
 //! | between two looks at a task, as a client accepts: at least, and at most | 50 ms; 60 s | |
+//! | an event of a stream over HTTP is kept, for a client that comes back | 300 s | |
 //! | closing: frames are written; the server exits by itself; it exits after SIGTERM; own threads end | 1 s; 2 s; 2 s; 500 ms | [`Patience`](crate::transport::Patience) |
 //! | a server's accepted requests, after the end of its input | 5 s | [`grace`](crate::server::ServerBuilder::grace) |
 //!

@@ -14,4 +14,7 @@ mod server;
 mod value;
 
 #[cfg(feature = "http-server")]
-pub use server::{Denied, EventStore, Head, HttpServer, HttpServerBuilder, MemoryEvents, SealedStates};
+pub use server::{
+    Denied, EventError, EventStore, Head, HttpServer, HttpServerBuilder, MemoryEvents, Replay, SealedStates,
+    StreamKey,
+};

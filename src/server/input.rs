@@ -3,6 +3,7 @@
 //! spec: 2026-07-28 basic/patterns/mrtr
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::asked::{Asked, bad_params};
 use crate::context::{AskError, Context, Resumed, Rounds, StateError};
@@ -28,12 +29,13 @@ impl Asked<'_> {
         let responses = self.members.take(INPUT_RESPONSES).filter(|raw| raw.get() != "null");
         let state = self.members.take(REQUEST_STATE).filter(|raw| raw.get() != "null");
         if let Some(responses) = responses {
-            Members::of(responses).map_err(|e| bad_params(e, Some(INPUT_RESPONSES)))?;
+            check_responses(responses).map_err(|e| bad_params(e, Some(INPUT_RESPONSES)))?;
         }
+        let responses = responses.map(Json::of_frame);
         let states = &self.server.config.states;
         let Some(state) = state else {
-            // Answers to what nobody asked, as far as one can tell: whatever is needed is asked again.
-            return Ok(Rounds::new(None, states));
+            // A client that knows what will be asked may say it ahead.
+            return Ok(Rounds::new(responses.map(Resumed::ahead), states));
         };
         let state = String::from_json(state)
             .map_err(|_| bad_params(JsonError::new("expected a string"), Some(REQUEST_STATE)))?;
@@ -42,8 +44,7 @@ impl Asked<'_> {
         let kept =
             states.get().ok_or(StateError::Unknown).and_then(|store| store.take(&self.binding(), &state));
         let state = kept.map_err(|e| ErrorObject::invalid_params(format!("params.{REQUEST_STATE}: {e}")))?;
-        let resumed = Resumed { state, responses: responses.map(Json::of_frame) };
-        Ok(Rounds::new(Some(resumed), states))
+        Ok(Rounds::new(Some(Resumed { state: Some(state), responses }), states))
     }
 
     /// Ends this round with what the handler asked; `None` if it asked nothing that has no answer.
@@ -84,6 +85,17 @@ impl Asked<'_> {
             binding.extend_from_slice(principal.id().as_bytes());
         }
         binding
+    }
+}
+
+/// Answers are by key, and whatever was asked, an answer is an object.
+///
+/// spec: 2026-07-28 basic/patterns/mrtr#error-handling (SHOULD be valid `InputResponses`)
+fn check_responses(responses: &RawValue) -> Result<(), JsonError> {
+    let responses = Members::of(responses)?;
+    match responses.iter().find(|(_, answer)| !answer.get().starts_with('{')) {
+        Some((key, answer)) => Err(JsonError::expected("an object", answer).inside(key)),
+        None => Ok(()),
     }
 }
 

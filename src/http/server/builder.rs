@@ -9,7 +9,7 @@ use super::backend::{Backend, Local};
 use super::endpoint::{Endpoint, Paths};
 use super::events::{EventStore, MemoryEvents};
 use super::guard::{Denied, Guard};
-use super::origin::Allowed;
+use super::origin::{Allowed, Hosts};
 use super::sessions::Sessions;
 use super::wire::{Head, Limits, Wire};
 use super::{HttpServer, KEEP_ALIVE};
@@ -22,7 +22,7 @@ use crate::server::Server;
 pub struct HttpServerBuilder {
     backend: Arc<dyn Backend>,
     paths: Paths,
-    hosts: Vec<String>,
+    hosts: Hosts,
     origins: Vec<String>,
     guard: Option<Guard>,
     events: Option<Arc<dyn EventStore>>,
@@ -45,7 +45,7 @@ impl HttpServerBuilder {
                 mcp: "/mcp".to_owned(),
                 pair: has_pair.then(|| ("/sse".to_owned(), "/messages".to_owned())),
             },
-            hosts: Vec::new(),
+            hosts: Hosts::Usual,
             origins: Vec::new(),
             guard: None,
             events: Some(Arc::new(MemoryEvents::new())),
@@ -89,7 +89,17 @@ impl HttpServerBuilder {
     /// name of its own; one that is bound to another address accepts any, unless hosts are named here.
     #[must_use]
     pub fn allow_host(mut self, host: impl Into<String>) -> Self {
-        self.hosts.push(host.into());
+        match &mut self.hosts {
+            Hosts::Only(hosts) => hosts.push(host.into()),
+            Hosts::Usual | Hosts::Any => self.hosts = Hosts::Only(vec![host.into()]),
+        }
+        self
+    }
+
+    /// Lets requests in whatever host they name: where a proxy has looked at that before.
+    #[must_use]
+    pub fn allow_any_host(mut self) -> Self {
+        self.hosts = Hosts::Any;
         self
     }
 
@@ -209,7 +219,7 @@ impl HttpServerBuilder {
         let endpoint = Arc::new(Endpoint {
             // Each stream costs a connection, of which there is a limit.
             modern: backend.modern_line(self.limits.connections),
-            allowed: Allowed::new(bound.ip(), self.hosts, self.origins),
+            allowed: Allowed::new(bound.ip(), &self.hosts, &self.origins).map_err(Error::InvalidUse)?,
             guard: self.guard,
             sessions: Sessions::new(self.max_sessions, self.session_idle),
             events: self.events,

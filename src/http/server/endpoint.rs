@@ -77,7 +77,8 @@ impl Service for Endpoint {
 
     fn admit(&self, head: &Head) -> Result<Admitted, Response> {
         // spec: 2026-07-28 basic/transports/streamable-http#security--endpoint (MUST be 403)
-        self.allowed.check(head).map_err(|problem| refusal(403, problem))?;
+        let allowed = self.allowed.check(head.headers("host"), head.headers("origin"));
+        allowed.map_err(|problem| refusal(403, problem))?;
         let route = self.route(head.path()).ok_or_else(|| refusal(404, "there is nothing at this path"))?;
         let methods = self.methods(route);
         if !methods.split(", ").any(|method| method == head.method()) {

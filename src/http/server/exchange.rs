@@ -15,7 +15,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::answers::{json_response, status_of};
-use super::events::StreamId;
+use super::events::StreamKey;
 use super::session::Session;
 use super::sse::write_event;
 use super::wire::{self, EventStream, NotWritten, Reply, Response};
@@ -39,8 +39,8 @@ pub(super) struct Exchange {
 enum State {
     New,
     Undecided(Reply),
-    Streaming(EventStream, Option<StreamId>),
-    Away(StreamId),
+    Streaming(EventStream, Option<StreamKey>),
+    Away(StreamKey),
     Over,
 }
 
@@ -153,26 +153,26 @@ impl Exchange {
     }
 
     /// Begins a stream of a session: what it opens with, and its name, if a client can come back to it.
-    fn begin_stream(&self, retry: Option<Duration>) -> (Vec<u8>, Option<StreamId>) {
+    fn begin_stream(&self, retry: Option<Duration>) -> (Vec<u8>, Option<StreamKey>) {
         let mut first = Vec::new();
         let id =
             self.session.as_ref().and_then(|session| session.begin_stream(Some(&self.me), retry, &mut first));
         (first, id)
     }
 
-    fn end_stream(&self, id: Option<&StreamId>) {
+    fn end_stream(&self, id: Option<&StreamKey>) {
         if let (Some(session), Some(id)) = (&self.session, id) {
             session.end_stream(id);
         }
     }
 
     /// Appends a message as an event, and keeps it where a client can come back.
-    fn write(&self, out: &mut Vec<u8>, id: Option<&StreamId>, message: &[u8]) {
+    fn write(&self, out: &mut Vec<u8>, id: Option<&StreamKey>, message: &[u8]) {
         let event_id = id.and_then(|id| self.keep(id, message));
         write_event(out, event_id.as_deref(), None, message);
     }
 
-    fn keep(&self, id: &StreamId, message: &[u8]) -> Option<String> {
+    fn keep(&self, id: &StreamKey, message: &[u8]) -> Option<String> {
         self.session.as_ref()?.keep(id, message)
     }
 

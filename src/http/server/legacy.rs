@@ -9,7 +9,7 @@ use super::backend::Asked;
 use super::endpoint::{Endpoint, Inbound, heard};
 use super::exchange::Exchange;
 use super::greeting::Greeting;
-use super::session::{NewSession, Session};
+use super::session::{NewSession, Session, replayed};
 use super::way::Way;
 use super::wire::{Reply, Response};
 use crate::http::headers;
@@ -254,13 +254,13 @@ impl Endpoint {
         };
         // Looked up once more by those who send, as more may have come.
         let (again, last) = (Arc::clone(&session), last.to_owned());
-        let look = move || again.missed(&last).map(|missed| missed.events()).unwrap_or_default();
+        let look = move || again.missed(&last).map(|missed| replayed(&missed)).unwrap_or_default();
         if let Some(exchange) = session.exchange(&missed.stream) {
             exchange.resume(reply, look);
         } else if !missed.has_ended && session.standing().is(&missed.stream) {
             session.standing().open(reply, move || (look(), Some(missed.stream)), move || drop(in_use));
         } else {
-            reply.stream(&[], &missed.events()).finish(b"");
+            reply.stream(&[], &replayed(&missed)).finish(b"");
         }
     }
 

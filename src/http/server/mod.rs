@@ -40,7 +40,7 @@ use std::time::Duration;
 pub use builder::HttpServerBuilder;
 use crossbeam_channel::{bounded, select};
 use endpoint::Endpoint;
-pub use events::{EventStore, MemoryEvents};
+pub use events::{EventError, EventStore, MemoryEvents, Replay, StreamKey};
 pub use guard::Denied;
 pub use sealed::SealedStates;
 pub use wire::Head;

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use super::answers::refusal;
 use super::backend::{Backend, Line};
-use super::events::{EventStore, Missed, StreamId};
+use super::events::{EventError, EventStore, Replay, StreamKey};
 use super::exchange::Exchange;
 use super::sessions::Sessions;
-use super::sse::write_priming;
+use super::sse::{write_event, write_priming};
 use super::standing::Standing;
 use crate::context::Principal;
 use crate::jsonrpc::RequestId;
@@ -36,7 +36,7 @@ pub(super) struct Session {
     standing: Arc<Standing>,
     events: Option<Arc<dyn EventStore>>,
     /// The exchanges that a client can come back to, by stream. Held for a look-up. End: each one's answer.
-    streams: Mutex<HashMap<StreamId, Weak<Exchange>>>,
+    streams: Mutex<HashMap<StreamKey, Weak<Exchange>>>,
     used: Mutex<Used>,
 }
 
@@ -151,7 +151,7 @@ impl Session {
         self.line.end(reason);
         self.standing.end();
         if let Some(events) = &self.events {
-            events.forget(&self.id);
+            failed(events.forget(&self.id));
         }
         true
     }
@@ -176,7 +176,7 @@ impl Session {
         exchange: Option<&Weak<Exchange>>,
         retry: Option<Duration>,
         first: &mut Vec<u8>,
-    ) -> Option<StreamId> {
+    ) -> Option<StreamKey> {
         let events = self.events.as_ref()?;
         let id = events.begin(&self.id).inspect_err(|e| log::warn!("a stream cannot be kept: {e}")).ok()?;
         if let Some(exchange) = exchange {
@@ -184,31 +184,52 @@ impl Session {
         }
         if self.can_poll() {
             let event_id = self.keep(&id, b"")?;
-            write_priming(first, &event_id, retry.unwrap_or(RETRY));
+            write_priming(first, &event_id, Some(retry.unwrap_or(RETRY)));
         }
         Some(id)
     }
 
     /// The answer of a stream has been kept.
-    pub(super) fn end_stream(&self, id: &StreamId) {
+    pub(super) fn end_stream(&self, id: &StreamKey) {
         lock(&self.streams).remove(id);
         if let Some(events) = &self.events {
-            events.end(id);
+            failed(events.end(id));
         }
     }
 
     /// Keeps a message of a stream, under the id that is returned.
-    pub(super) fn keep(&self, id: &StreamId, message: &[u8]) -> Option<String> {
+    pub(super) fn keep(&self, id: &StreamKey, message: &[u8]) -> Option<String> {
         let events = self.events.as_ref()?;
-        events.store(id, message).inspect_err(|e| log::debug!("an event is not kept: {e}")).ok()
+        let message = std::str::from_utf8(message).ok()?;
+        events.store(id, message).inspect_err(|e| log::warn!("an event is not kept: {e}")).ok()
     }
 
     /// What a client has missed that saw the event `last`.
-    pub(super) fn missed(&self, last: &str) -> Option<Missed> {
-        self.events.as_ref()?.after(&self.id, last)
+    pub(super) fn missed(&self, last: &str) -> Option<Replay> {
+        let missed = self.events.as_ref()?.after(&self.id, last);
+        missed.inspect_err(|e| log::debug!("a client cannot come back: {e}")).ok()
     }
 
-    pub(super) fn exchange(&self, id: &StreamId) -> Option<Arc<Exchange>> {
+    pub(super) fn exchange(&self, id: &StreamKey) -> Option<Arc<Exchange>> {
         lock(&self.streams).get(id)?.upgrade()
     }
+}
+
+/// A store that fails costs what it would have kept.
+fn failed(result: Result<(), EventError>) {
+    if let Err(e) = result {
+        log::warn!("the event store failed: {e}");
+    }
+}
+
+/// The events of a replay.
+pub(super) fn replayed(missed: &Replay) -> Vec<u8> {
+    if missed.is_cut {
+        log::debug!("some events of {:?} are not kept any more", missed.stream);
+    }
+    let mut out = Vec::new();
+    for (id, message) in &missed.events {
+        write_event(&mut out, Some(id), None, message.as_bytes());
+    }
+    out
 }

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
-use super::events::StreamId;
+use super::events::StreamKey;
 use super::exchange::{answer_message, not_sent, notice};
 use super::session::Session;
 use super::sse::write_event;
@@ -31,7 +31,7 @@ pub(super) struct Standing {
 #[derive(Default)]
 struct State {
     stream: Option<EventStream>,
-    id: Option<StreamId>,
+    id: Option<StreamKey>,
     waiting: VecDeque<Vec<u8>>,
     /// How often a stream was opened, which tells the present one.
     opened: u32,
@@ -53,7 +53,7 @@ impl Standing {
     pub(super) fn open(
         self: &Arc<Self>,
         reply: Reply,
-        first: impl FnOnce() -> (Vec<u8>, Option<StreamId>),
+        first: impl FnOnce() -> (Vec<u8>, Option<StreamKey>),
         closed: impl FnOnce() + Send + 'static,
     ) {
         let mut state = lock(&self.state);
@@ -90,7 +90,7 @@ impl Standing {
     }
 
     /// Whether a stream of this name is, or was at last, this one.
-    pub(super) fn is(&self, id: &StreamId) -> bool {
+    pub(super) fn is(&self, id: &StreamKey) -> bool {
         lock(&self.state).id.as_ref() == Some(id)
     }
 
@@ -139,7 +139,7 @@ impl Standing {
         sent
     }
 
-    fn event(&self, id: Option<&StreamId>, message: &[u8]) -> Vec<u8> {
+    fn event(&self, id: Option<&StreamKey>, message: &[u8]) -> Vec<u8> {
         let session = self.session.upgrade();
         let event_id = session.zip(id).and_then(|(session, id)| session.keep(id, message));
         let mut event = Vec::with_capacity(message.len() + 64);

@@ -176,24 +176,20 @@ impl Marks {
         self.last
     }
 
-    /// Takes out a subscription of `connection`, or, if not `listens`, what its handshake opened, with what is still to
-    /// be told. After the last `None` the connection can have no more of either.
-    pub(super) fn close(&mut self, connection: u64, listens: bool) -> Option<Turn> {
-        if let Some(at) = self.shares.iter().position(|share| share.connection == connection) {
-            self.shares.swap_remove(at);
-        }
-        let is_meant = |l: &Listener| l.connection == connection && l.is_listen() == listens;
-        // From the end, where taking one out moves the fewest.
-        while let Some(at) = self.listeners.iter().rposition(is_meant) {
-            let mut listener = self.listeners.remove(at);
+    /// Takes out the subscriptions of `connection`, or, if not `listens`, what its handshake opened, with what is still to be
+    /// told. It can have no more of either.
+    pub(super) fn close(&mut self, connection: u64, listens: bool) -> Vec<Turn> {
+        self.shares.retain(|share| share.connection != connection);
+        let mut turns = Vec::new();
+        self.listeners.retain_mut(|listener| {
+            let is_meant = listener.connection == connection && listener.is_listen() == listens;
             // Nothing precedes an acknowledgement that is under way; who sends it finds the listener gone.
-            if listener.is_ready && listener.is_alive() {
-                if let Some(turn) = listener.turn() {
-                    return Some(turn);
-                }
+            if is_meant && listener.is_ready && listener.is_alive() {
+                turns.extend(listener.turn());
             }
-        }
-        None
+            !is_meant
+        });
+        turns
     }
 
     /// Adds a listener that is not ready, and gives it a key.

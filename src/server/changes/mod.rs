@@ -79,7 +79,8 @@ impl Changes {
     /// Ends the subscriptions of `connection`, which can have none any more: each is told what it has not been told, and
     /// then `end` is called.
     pub(super) fn close(&self, connection: u64, end: &dyn Fn(&dyn Outlet, &Arc<Call>)) {
-        while let Some(turn) = self.take_out(connection, true) {
+        for turn in self.take_out(connection, true) {
+            self.send(&turn); // as far as that goes: there is no other time
             if let Owner::Listen(call) = &turn.owner {
                 end(&*turn.outlet, call);
             }
@@ -88,15 +89,13 @@ impl Changes {
 
     /// Ends what the handshake of `connection` opened, after a last word.
     pub(super) fn forget(&self, connection: u64) {
-        while self.take_out(connection, false).is_some() {}
+        self.take_out(connection, false).iter().for_each(|turn| drop(self.send(turn)));
         // Perhaps that was the last one.
         self.wake.notify_one();
     }
 
-    fn take_out(&self, connection: u64, listens: bool) -> Option<Turn> {
-        let turn = self.lock().marks.close(connection, listens)?;
-        self.send(&turn); // as far as that goes: there is no other time
-        Some(turn)
+    fn take_out(&self, connection: u64, listens: bool) -> Vec<Turn> {
+        self.lock().marks.close(connection, listens)
     }
 
     /// A Legacy client has introduced itself, and can be `told` these notices. It hears of nothing before

@@ -200,8 +200,7 @@ impl Store {
 
     /// The same, for a notice to one who may see it.
     pub(super) fn look(&self, id: &str) -> Option<(Task, Option<Arc<Outcome>>)> {
-        let entry = self.tasks.get(id)?;
-        Some((entry.task.clone(), entry.outcome.clone()))
+        self.tasks.get(id).map(|entry| (entry.task.clone(), entry.outcome.clone()))
     }
 
     /// Those of `ids` that are tasks of `owner`, each once.
