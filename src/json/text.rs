@@ -104,7 +104,7 @@ impl Json {
 }
 
 /// Drops the white space between tokens.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut in_string, mut escaped) = (false, false);
     for c in text.chars() {

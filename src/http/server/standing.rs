@@ -89,6 +89,11 @@ impl Standing {
         }
     }
 
+    /// Whether the client has it open.
+    pub(super) fn is_open(&self) -> bool {
+        lock(&self.state).stream.is_some()
+    }
+
     /// Whether a stream of this name is, or was at last, this one.
     pub(super) fn is(&self, id: &StreamKey) -> bool {
         lock(&self.state).id.as_ref() == Some(id)
