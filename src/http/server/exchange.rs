@@ -250,7 +250,9 @@ impl Outlet for Exchange {
     }
 
     fn send_away(&self, retry: Duration) -> bool {
-        let Some(session) = self.session.as_ref().filter(|session| session.can_poll()) else { return false };
+        if !self.session.as_ref().is_some_and(|session| session.can_poll()) {
+            return false;
+        }
         let mut state = lock(&self.state);
         match std::mem::replace(&mut *state, State::Over) {
             State::Undecided(reply) => {
@@ -278,7 +280,6 @@ impl Outlet for Exchange {
             }
             other => {
                 *state = other;
-                drop(session);
                 false
             }
         }

@@ -83,7 +83,7 @@ impl Session {
             line: backend.line(session),
             sessions: Arc::downgrade(sessions),
             in_flight: InFlight::new(limits.in_flight),
-            standing: Arc::new(Standing::new(session, limits.pending, backend.tap())),
+            standing: Arc::new(Standing::new(session, limits, backend.tap())),
             events,
             streams: Mutex::default(),
             used: Mutex::new(Used { count: 0, since: Instant::now(), is_over: false }),
@@ -137,10 +137,10 @@ impl Session {
         (used.count == 0).then_some(used.since)
     }
 
-    /// Ends it: whatever is open is cancelled, and its streams end. Once; `false` if it had ended.
-    pub(super) fn end(&self, reason: &str) -> bool {
+    /// Ends it: whatever is open is cancelled, and its streams end.
+    pub(super) fn end(&self, reason: &str) {
         if std::mem::replace(&mut lock(&self.used).is_over, true) {
-            return false;
+            return;
         }
         self.in_flight.cancel_all(reason);
         let streams = std::mem::take(&mut *lock(&self.streams));
@@ -153,7 +153,6 @@ impl Session {
         if let Some(events) = &self.events {
             failed(events.forget(&self.id));
         }
-        true
     }
 
     /// Ends it from within: nobody finds it any more.

@@ -95,7 +95,9 @@ impl Sessions {
         let sessions = std::mem::take(&mut table.sessions);
         drop(table);
         self.wake.notify_all();
-        sessions.into_values().for_each(|session| drop(session.end("the server is ending")));
+        for session in sessions.into_values() {
+            session.end("the server is ending");
+        }
     }
 
     /// Ends what is idle for too long, until nothing is left.
@@ -116,7 +118,9 @@ impl Sessions {
             }
             due.iter().for_each(|session| drop(table.sessions.remove(&session.id)));
             drop(table);
-            due.into_iter().for_each(|session| drop(session.end("the session was idle for too long")));
+            for session in due {
+                session.end("the session was idle for too long");
+            }
             table = self.table();
         }
         table.is_swept = false;

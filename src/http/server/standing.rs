@@ -11,7 +11,7 @@ use super::session::Session;
 use super::sse::write_event;
 use super::wire::{self, EventStream, Reply};
 use crate::jsonrpc::ErrorObject;
-use crate::peer::{Call, NotSent, Outlet, Pending};
+use crate::peer::{Call, Limits, NotSent, Outlet, Pending};
 use crate::sync::{Mutex, lock};
 use crate::transport::{Direction, Tap, show};
 
@@ -23,6 +23,8 @@ pub(super) struct Standing {
     session: Weak<Session>,
     /// Who waits for answers of the client.
     pending: Pending,
+    /// Answers that wait for a client that does not read.
+    unsent_bytes: usize,
     /// Held while something is sent, which never waits.
     state: Mutex<State>,
     tap: Option<Arc<dyn Tap>>,
@@ -39,9 +41,14 @@ struct State {
 }
 
 impl Standing {
-    pub(super) fn new(session: &Weak<Session>, pending: usize, tap: Option<&Arc<dyn Tap>>) -> Self {
-        let (session, tap) = (Weak::clone(session), tap.cloned());
-        Self { session, pending: Pending::new(pending), state: Mutex::default(), tap }
+    pub(super) fn new(session: &Weak<Session>, limits: &Limits, tap: Option<&Arc<dyn Tap>>) -> Self {
+        Self {
+            session: Weak::clone(session),
+            pending: Pending::new(limits.pending),
+            unsent_bytes: limits.unsent_bytes,
+            state: Mutex::default(),
+            tap: tap.cloned(),
+        }
     }
 
     pub(super) fn pending(&self) -> &Pending {
@@ -117,7 +124,7 @@ impl Standing {
         }
     }
 
-    /// Sends a message, or has it wait. `is_answer`: there is always room for it.
+    /// Sends a message, or has it wait. An answer has more room than others; one that has none is the end of the session.
     pub(super) fn message(&self, message: &[u8], is_answer: bool) -> Result<(), NotSent> {
         let message = message.strip_suffix(b"\n").unwrap_or(message);
         let mut state = lock(&self.state);
@@ -127,10 +134,15 @@ impl Standing {
         let sent = match &state.stream {
             Some(stream) => {
                 let event = self.event(state.id.as_ref(), message);
-                if is_answer { stream.push(&event) } else { stream.send(&event) }.map_err(not_sent)
+                let sent =
+                    if is_answer { stream.push(&event, self.unsent_bytes) } else { stream.send(&event) };
+                sent.map_err(not_sent)
             }
             None => {
-                if state.waiting.len() == WAITING {
+                let bytes = |state: &State| state.waiting.iter().map(Vec::len).sum::<usize>() + message.len();
+                while state.waiting.len() == WAITING
+                    || (!state.waiting.is_empty() && bytes(&state) > self.unsent_bytes)
+                {
                     state.waiting.pop_front();
                 }
                 state.waiting.push_back(message.to_vec());
@@ -138,6 +150,12 @@ impl Standing {
             }
         };
         drop(state);
+        if is_answer && matches!(sent, Err(NotSent::Full(_))) {
+            log::warn!("a session is ended: its client does not read its answers");
+            if let Some(session) = self.session.upgrade() {
+                session.leave("the client does not read");
+            }
+        }
         if let (Ok(()), Some(tap)) = (&sent, &self.tap) {
             show(&**tap, Direction::Sent, message);
         }

@@ -1,24 +1,60 @@
 //! HTTP/1.1 on non-blocking sockets: connections, requests, answers and event streams. Knows nothing of MCP.
 //!
-//! Every socket is registered with the operating system once, for edges; the threads of the [crew](crew) wait there
+//! Every socket is registered with the operating system once, for edges; the threads of the [crew] wait there
 //! for whichever has news. A request costs a thread while it is served. A connection that waits for a request, or for the rest
 //! of one, or for its peer to read, and an event stream that waits for an event, cost none.
 //!
+//! ```text
+//!  readiness ─▶ crew ─▶ connection ─▶ inbox: parse, chunked ─▶ Service::admit, Service::serve
+//!      ▲          │          ▲
+//!      └──────────┤          └── exchange: text, outgoing ◀── Reply, EventStream
+//!                 └─▶ registry: which are open, and what has taken too long
+//! ```
+//!
 //! **Invariants:** nothing here waits for a peer, except for the operating system's news of any; whatever a peer sends or does not
 //! send is bounded, in bytes and in time; an accepted answer is written in full or its connection is closed.
+//!
+//! **Locks**, each held for a few instructions or one system call that does not wait: one in each connection; within it, or without,
+//! that of the registry or of the listening socket; that of the crew, within no other. None is held across the service's code.
 
+mod accept;
+mod chunked;
+mod common;
+mod connection;
+mod crew;
+mod exchange;
 mod head;
+mod inbox;
 mod limits;
+mod outgoing;
+mod parse;
+mod readiness;
+mod registry;
 mod reply;
+mod serve;
+#[cfg(test)]
+mod tests;
+mod text;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+pub(crate) use crew::lend;
 pub use head::Head;
 pub(crate) use limits::Limits;
 pub(crate) use reply::{EventStream, NotWritten, Reply, Response};
+
+use common::{ACCEPT, Common};
+use crew::Crew;
+use readiness::Source;
+
+/// When everything is answered, or the grace is over, so long is waited for peers to take what was written.
+const FLUSH: Duration = Duration::from_secs(1);
+
+/// And so long for threads whose requests are answered or cut off.
+const LEAVE: Duration = Duration::from_millis(250);
 
 /// A whole request.
 #[derive(Debug)]
@@ -48,8 +84,13 @@ pub(crate) trait Service: Send + Sync + Sized + 'static {
 }
 
 /// A listening socket and everything that came of it.
+#[derive(Debug)]
 pub(crate) struct Wire<S: Service> {
-    service: Arc<S>,
+    address: SocketAddr,
+    common: Arc<Common>,
+    crew: Arc<Crew>,
+    /// What the crew's threads call.
+    service: std::marker::PhantomData<Arc<S>>,
 }
 
 impl<S: Service> Wire<S> {
@@ -57,32 +98,54 @@ impl<S: Service> Wire<S> {
     ///
     /// # Errors
     /// When the operating system has no more handles.
-    pub(crate) fn new(_listener: TcpListener, _limits: Limits, _service: Arc<S>) -> io::Result<Self> {
-        unimplemented!()
+    pub(crate) fn new(listener: TcpListener, limits: Limits, service: Arc<S>) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let listener = Source::Listener(Arc::new(listener));
+        let common = Arc::new(Common::new(listener.clone(), limits)?);
+        common.readiness.register(&listener, ACCEPT)?;
+        let of_crew = Arc::clone(&common);
+        let work = move |crew: &Arc<Crew>| serve::work(&service, &of_crew, crew);
+        let crew = Arc::new(Crew::new(Arc::clone(&common), Box::new(work)));
+        Ok(Self { address, common, crew, service: std::marker::PhantomData })
     }
 
     /// Where it listens.
     pub(crate) fn address(&self) -> SocketAddr {
-        unimplemented!()
+        self.address
     }
 
-    /// Serves until [`stop`](Self::stop), on the calling thread and others, and returns when everything has ended.
+    /// Serves until [`stop`](Self::stop), on threads of its own, and returns when everything has ended. The calling thread waits:
+    /// it could not return if it served a request that does not end.
     ///
     /// # Errors
-    /// When the first thread cannot be started.
+    /// When the first thread cannot be started, or the operating system tells no more news.
     pub(crate) fn run(&self) -> io::Result<()> {
-        unimplemented!()
+        self.crew.run()
     }
 
     /// Accepts no more connections and no more requests. What is being served is finished, up to `grace`; then every
     /// connection is closed, when what was answered is written or after a second. Returns when that is so; `false`: something was cut off.
-    pub(crate) fn stop(&self, _grace: Duration) -> bool {
-        unimplemented!()
+    pub(crate) fn stop(&self, grace: Duration) -> bool {
+        let Common { registry, .. } = &*self.common;
+        self.common.begin_to_stop();
+        self.common.close_listener();
+        registry.close();
+        registry.all().iter().for_each(|connection| connection.stop(false));
+        registry.wait_until(after(grace), |_| self.common.exchanges() == 0);
+        let cut_off = registry.all().iter().filter(|connection| connection.cut_off()).count();
+        registry.wait_until(after(FLUSH), |open| open == 0);
+        let unread = self.common.exchanges();
+        registry.all().iter().for_each(|connection| connection.stop(true));
+        let stuck = self.crew.end(LEAVE);
+        if stuck > 0 {
+            log::warn!("{stuck} threads still serve requests that were cut off, and were left to themselves");
+        }
+        cut_off + unread == 0
     }
 }
 
-/// The calling thread, which serves a request, waits for the peer of another one: its place may be used meanwhile. Nothing
-/// happens on other threads, or the second time.
-pub(crate) fn lend() {
-    unimplemented!()
+fn after(time: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(time).unwrap_or(now + Duration::from_secs(365 * 24 * 3600))
 }

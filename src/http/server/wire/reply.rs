@@ -1,5 +1,10 @@
 //! [`Reply`]: the right to answer one request; [`EventStream`]: an answer that goes on.
 
+use std::sync::Arc;
+
+use super::connection::Connection;
+use super::parse::Manner;
+
 /// An answer as a whole.
 #[derive(Debug)]
 pub(crate) struct Response {
@@ -15,58 +20,108 @@ impl Response {
     }
 }
 
+/// One request of a connection, and how it wants to be answered.
+#[derive(Debug)]
+struct Exchange {
+    connection: Arc<Connection>,
+    turn: u32,
+    manner: Manner,
+}
+
 /// The right to answer one request. Dropped unanswered it is a 500.
-pub(crate) struct Reply {}
+#[derive(Debug)]
+pub(crate) struct Reply {
+    /// Until it is answered.
+    exchange: Option<Exchange>,
+}
 
 impl Reply {
+    pub(super) fn new(connection: Arc<Connection>, turn: u32, manner: Manner) -> Self {
+        Self { exchange: Some(Exchange { connection, turn, manner }) }
+    }
+
     /// Answers as a whole. Never waits: what the peer does not take now is written when it does.
-    pub(crate) fn answer(self, _response: Response) {
-        unimplemented!()
+    pub(crate) fn answer(mut self, response: Response) {
+        if let Some(Exchange { connection, turn, manner }) = self.exchange.take() {
+            connection.answer(turn, manner, response);
+        }
     }
 
     /// Begins an event stream: status 200, `Content-Type: text/event-stream`, `Cache-Control: no-cache`, `X-Accel-Buffering: no`
     /// and `headers`. The head is written with `first` behind it, at once.
-    pub(crate) fn stream(self, _headers: &[(&'static str, String)], _first: &[u8]) -> EventStream {
-        unimplemented!()
+    pub(crate) fn stream(mut self, headers: &[(&'static str, String)], first: &[u8]) -> EventStream {
+        let exchange = self.exchange.take().map(|mut exchange| {
+            let Exchange { connection, turn, manner } = &mut exchange;
+            *manner = connection.open_stream(*turn, *manner, headers, first);
+            Arc::new(Open(exchange))
+        });
+        EventStream { exchange: exchange.expect("a reply has its exchange until it is used up") }
     }
 
     /// Has `gone` called when the peer closes the connection before the request is answered in full, by the thread that notices, at
-    /// most 250 ms later: it must not block. At once if that has happened. A second one replaces the first.
-    pub(crate) fn when_gone(&self, _gone: Box<dyn FnOnce() + Send>) {
-        unimplemented!()
+    /// most 250 ms later: it must not block. At once, by the calling thread, if that has happened. A second one replaces the first.
+    pub(crate) fn when_gone(&self, gone: Box<dyn FnOnce() + Send>) {
+        if let Some(exchange) = &self.exchange {
+            exchange.connection.when_gone(exchange.turn, gone);
+        }
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        if let Some(Exchange { connection, turn, manner }) = self.exchange.take() {
+            log::error!("a request was not answered");
+            connection.answer(turn, manner, Response::new(500));
+        }
     }
 }
 
 /// An answer that goes on, event by event. Clones share it; the last one dropped without [`finish`](Self::finish) closes the
 /// connection.
-#[derive(Clone)]
-pub(crate) struct EventStream {}
+#[derive(Clone, Debug)]
+pub(crate) struct EventStream {
+    exchange: Arc<Open>,
+}
+
+/// Closes the connection when it is dropped, unless the stream was finished.
+#[derive(Debug)]
+struct Open(Exchange);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.connection.abandon(self.0.turn);
+    }
+}
 
 impl EventStream {
     /// Sends whole events, at once as far as the peer takes them. Never waits.
     ///
     /// # Errors
     /// `Full` with the limit, when so many bytes wait for the peer already; `Gone`.
-    pub(crate) fn send(&self, _events: &[u8]) -> Result<(), NotWritten> {
-        unimplemented!()
+    pub(crate) fn send(&self, events: &[u8]) -> Result<(), NotWritten> {
+        let Exchange { connection, turn, manner } = &self.exchange.0;
+        connection.send(*turn, *manner, events, connection.common.limits.stream_bytes)
     }
 
-    /// The same for an answer among others on the stream: there is always room for it.
+    /// The same with another limit: for answers among events.
     ///
     /// # Errors
-    /// `Gone`.
-    pub(crate) fn push(&self, _events: &[u8]) -> Result<(), NotWritten> {
-        unimplemented!()
+    /// `Full` with the limit, `Gone`.
+    pub(crate) fn push(&self, events: &[u8], limit: usize) -> Result<(), NotWritten> {
+        let Exchange { connection, turn, manner } = &self.exchange.0;
+        connection.send(*turn, *manner, events, limit)
     }
 
     /// Sends whole events, for which there is always room, and ends the answer. The connection can serve another request then.
-    pub(crate) fn finish(&self, _events: &[u8]) {
-        unimplemented!()
+    pub(crate) fn finish(&self, events: &[u8]) {
+        let Exchange { connection, turn, manner } = &self.exchange.0;
+        connection.finish(*turn, *manner, events);
     }
 
     /// See [`Reply::when_gone`].
-    pub(crate) fn when_gone(&self, _gone: Box<dyn FnOnce() + Send>) {
-        unimplemented!()
+    pub(crate) fn when_gone(&self, gone: Box<dyn FnOnce() + Send>) {
+        let Exchange { connection, turn, .. } = &self.exchange.0;
+        connection.when_gone(*turn, gone);
     }
 }
 

@@ -1,0 +1,283 @@
+//! [`Crew`]: the threads that wait for news and serve requests.
+//!
+//! Several threads wait at once; who is woken reads what there is and, when that completes a request, serves it: one wake-up
+//! for a request, and no handing over. Whoever is about to serve and leaves nobody waiting starts another thread. When as many
+//! serve as may, one more still waits. It never serves then: what it reads it queues, for those who have finished.
+//!
+//! **Invariants:** while a request is served, some thread waits for news or is soon back to do so; no more serve at once than
+//! there are places.
+
+use std::cell::{Cell, OnceCell};
+use std::collections::VecDeque;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::common::Common;
+use crate::sync::lock;
+
+/// How long a thread waits for news when enough others do.
+pub(super) const IDLE: Duration = Duration::from_secs(10);
+
+/// So many threads wait for news however long there are none.
+pub(super) const STAY: usize = 2;
+
+/// What a thread is called.
+pub(super) const NAME: &str = "mcp-http";
+
+/// A request that waits for a thread.
+pub(super) type Job = Box<dyn FnOnce() + Send>;
+
+/// What a thread of the crew does until it ends.
+pub(super) type Work = Box<dyn Fn(&Arc<Crew>) + Send + Sync>;
+
+/// Owner: the wire. Bound: a thread for each place, one for each place that is lent, and one that waits. End of the threads:
+/// [`end`](Self::end); a thread that serves a request then ends with it.
+pub(super) struct Crew {
+    common: Arc<Common>,
+    /// What a thread does.
+    work: Work,
+    /// Held for a few instructions, and to start a thread.
+    state: Mutex<State>,
+    /// Signalled when a thread ends, and at the end.
+    changed: Condvar,
+    /// Threads that wait for news, or will when they have started.
+    waiting: AtomicUsize,
+    /// Those of them who wait without an end.
+    untimed: AtomicUsize,
+    /// Set within the lock.
+    has_ended: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    threads: usize,
+    serving: usize,
+    /// Those of them who wait for people.
+    lent: usize,
+    /// Bound: `waiting` of the limits.
+    queue: VecDeque<Job>,
+    /// Why there is no more news.
+    failure: Option<io::Error>,
+}
+
+/// The place of a thread that serves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    None,
+    Taken,
+    Lent,
+}
+
+thread_local! {
+    /// The crew a thread is of.
+    static CREW: OnceCell<Arc<Crew>> = const { OnceCell::new() };
+    static PLACE: Cell<Place> = const { Cell::new(Place::None) };
+}
+
+/// What is to be done with a request.
+pub(super) enum Turn<'a> {
+    /// To be served by the calling thread, which has a place now.
+    Now,
+    /// To be put here.
+    Later(Queue<'a>),
+    /// So many wait already.
+    Never(usize),
+}
+
+/// The queue, with room in it.
+pub(super) struct Queue<'a>(MutexGuard<'a, State>);
+
+impl Queue<'_> {
+    pub(super) fn push(mut self, job: Job) {
+        self.0.queue.push_back(job);
+    }
+}
+
+impl Crew {
+    pub(super) fn new(common: Arc<Common>, work: Work) -> Self {
+        Self {
+            common,
+            work,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            waiting: AtomicUsize::new(0),
+            untimed: AtomicUsize::new(0),
+            has_ended: AtomicBool::new(false),
+        }
+    }
+
+    /// Starts the first thread and waits until the crew has ended.
+    pub(super) fn run(self: &Arc<Self>) -> io::Result<()> {
+        let mut state = lock(&self.state);
+        if !self.has_ended() && state.threads == 0 {
+            self.start(&mut state)?;
+        }
+        while !self.has_ended() {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.failure.take().map_or(Ok(()), Err)
+    }
+
+    fn start(self: &Arc<Self>, state: &mut State) -> io::Result<()> {
+        let crew = Arc::clone(self);
+        // It counts as one that waits already, so that nobody starts another before it does.
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let started = std::thread::Builder::new().name(NAME.into()).spawn(move || {
+            CREW.with(|own| drop(own.set(Arc::clone(&crew))));
+            (crew.work)(&crew);
+            lock(&crew.state).threads -= 1;
+            crew.changed.notify_all();
+        });
+        if let Err(e) = started {
+            self.waiting.fetch_sub(1, Ordering::SeqCst);
+            return Err(e);
+        }
+        state.threads += 1;
+        Ok(())
+    }
+
+    /// Waits for news; ends early for the looks that are due. The calling thread is one of [`waiting`](Self::waiting) and is
+    /// not when this returns. `None`: there are none.
+    pub(super) fn wait(&self, idle: Option<Duration>) -> io::Result<Option<super::readiness::Event>> {
+        let due = self.common.registry.until_due(self.common.clock.now());
+        let timeout = match (due, idle) {
+            (Some(due), Some(idle)) => Some(due.min(idle)),
+            (due, idle) => due.or(idle),
+        };
+        let untimed = usize::from(due.is_none());
+        self.untimed.fetch_add(untimed, Ordering::SeqCst);
+        let news = self.common.readiness.wait(timeout);
+        self.untimed.fetch_sub(untimed, Ordering::SeqCst);
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        news
+    }
+
+    /// The calling thread goes to wait; `true`: enough others do as well.
+    pub(super) fn goes_to_wait(&self) -> bool {
+        self.waiting.fetch_add(1, Ordering::SeqCst) >= STAY
+    }
+
+    /// Whether the calling thread, which was not woken for long, is to end.
+    pub(super) fn is_too_many(&self) -> bool {
+        self.waiting.load(Ordering::SeqCst) >= STAY
+    }
+
+    /// Takes a place for the calling thread, to serve a request.
+    pub(super) fn take_place(self: &Arc<Self>) -> Turn<'_> {
+        let mut state = lock(&self.state);
+        if state.serving >= self.places(&state) {
+            let limit = self.common.limits.waiting;
+            return if state.queue.len() < limit { Turn::Later(Queue(state)) } else { Turn::Never(limit) };
+        }
+        self.sit_down(&mut state);
+        Turn::Now
+    }
+
+    /// So many may serve now.
+    fn places(&self, state: &State) -> usize {
+        self.common.limits.threads.max(1).saturating_add(state.lent)
+    }
+
+    fn sit_down(self: &Arc<Self>, state: &mut State) {
+        state.serving += 1;
+        PLACE.set(Place::Taken);
+        let waiting = self.waiting.load(Ordering::SeqCst);
+        if waiting == 0 {
+            // With so many there is one that does not serve and is soon back to wait.
+            if state.threads <= self.places(state) {
+                if let Err(e) = self.start(state) {
+                    log::warn!("no further thread for requests, {} are at work: {e}", state.threads);
+                }
+            }
+        } else if self.untimed.load(Ordering::SeqCst) >= waiting
+            && self.common.registry.until_due(0).is_some()
+        {
+            // Who waits without an end began to before there was anything to look at.
+            self.common.readiness.wake();
+        }
+    }
+
+    /// The calling thread has served its request: the next one that waits, for which it keeps the place, or none.
+    pub(super) fn next_or_leave(&self) -> Option<Job> {
+        let mut state = lock(&self.state);
+        if PLACE.replace(Place::Taken) == Place::Lent {
+            state.lent -= 1;
+        }
+        // It may have been in the place of one that is back.
+        let is_one_too_many = state.serving > self.places(&state);
+        let job = if is_one_too_many { None } else { state.queue.pop_front() };
+        if job.is_none() {
+            state.serving -= 1;
+            PLACE.set(Place::None);
+        }
+        job
+    }
+
+    /// A request that waits, and a place for the calling thread, if there are both.
+    pub(super) fn take_waiting(self: &Arc<Self>) -> Option<Job> {
+        let mut state = lock(&self.state);
+        if state.serving >= self.places(&state) {
+            return None;
+        }
+        let job = state.queue.pop_front()?;
+        self.sit_down(&mut state);
+        Some(job)
+    }
+
+    fn lend(&self) {
+        let mut state = lock(&self.state);
+        state.lent += 1;
+        if !state.queue.is_empty() {
+            self.common.readiness.wake();
+        }
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::SeqCst)
+    }
+
+    /// The operating system gives no more news: everything ends.
+    pub(super) fn fail(&self, e: io::Error) {
+        lock(&self.state).failure.get_or_insert(e);
+        self.end(Duration::ZERO);
+    }
+
+    /// The threads end when they are done. Returns how many have not within `grace`.
+    pub(super) fn end(&self, grace: Duration) -> usize {
+        let deadline = Instant::now() + grace;
+        let own = CREW.with(|own| own.get().is_some_and(|own| std::ptr::eq(&raw const **own, self)));
+        let mut state = lock(&self.state);
+        self.has_ended.store(true, Ordering::SeqCst);
+        let dropped = std::mem::take(&mut state.queue);
+        self.common.readiness.wake();
+        while state.threads > usize::from(own) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let left = state.threads - usize::from(own).min(state.threads);
+        drop(state);
+        self.changed.notify_all();
+        drop(dropped); // other people's requests: not under the lock
+        left
+    }
+}
+
+impl std::fmt::Debug for Crew {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Crew").finish_non_exhaustive()
+    }
+}
+
+/// The calling thread, which serves a request, waits for the peer of another one: its place may be used meanwhile. Nothing
+/// happens on other threads, or the second time.
+pub(crate) fn lend() {
+    if PLACE.get() == Place::Taken {
+        PLACE.set(Place::Lent);
+        CREW.with(|crew| crew.get().map(|crew| crew.lend()));
+    }
+}
