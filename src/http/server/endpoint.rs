@@ -224,12 +224,6 @@ impl Endpoint {
     pub(super) fn tap(&self) -> Option<&Arc<dyn Tap>> {
         self.backend.tap()
     }
-
-    pub(super) fn show_sent(&self, message: &[u8]) {
-        if let Some(tap) = self.tap() {
-            show(&**tap, Direction::Sent, message);
-        }
-    }
 }
 
 /// The answer to what needs none of its own.

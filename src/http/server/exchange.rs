@@ -10,7 +10,7 @@
 //!
 //! **Invariants:** what precedes an answer is sent before it, and nothing after it; nothing here waits for the client.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -30,6 +30,8 @@ pub(super) struct Exchange {
     state: Mutex<State>,
     /// How often the client has come back. Changed under the lock of the state.
     returns: AtomicU32,
+    /// How many answers are to come: one, and in a batch those of calls that stay open.
+    answers: AtomicUsize,
     /// Of a Legacy client.
     session: Option<Arc<Session>>,
     me: Weak<Exchange>,
@@ -49,6 +51,7 @@ impl Exchange {
         Arc::new_cyclic(|me| Self {
             state: Mutex::new(State::New),
             returns: AtomicU32::new(0),
+            answers: AtomicUsize::new(1),
             session: session.cloned(),
             me: Weak::clone(me),
             tap: tap.cloned(),
@@ -140,6 +143,30 @@ impl Exchange {
                 self.end_stream(Some(&id));
             }
             State::New | State::Over => log::debug!("an answer has no client any more"),
+        }
+    }
+
+    /// One more answer is to come.
+    pub(super) fn expect_another(&self) {
+        self.answers.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// One less is to come; `true` if it was the last.
+    pub(super) fn expect_less(&self) -> bool {
+        self.answers.fetch_sub(1, Ordering::SeqCst) == 1
+    }
+
+    /// Whether only one is to come.
+    pub(super) fn is_last(&self) -> bool {
+        self.answers.load(Ordering::SeqCst) == 1
+    }
+
+    /// A call has no answer.
+    ///
+    /// spec: 2025-11-25 basic/utilities/cancellation#behavior-requirements
+    pub(super) fn skip(&self) {
+        if self.expect_less() {
+            self.abandon(Response::new(202));
         }
     }
 
@@ -297,8 +324,13 @@ impl Exchange {
             Some(session) => session.finish(call),
             None => call.close(),
         };
-        if is_first {
+        if !is_first {
+            return;
+        }
+        if self.expect_less() {
             self.finish(error, message);
+        } else if let Err(reason) = self.event(&message) {
+            log::debug!("an answer was not sent: {reason:?}");
         }
     }
 

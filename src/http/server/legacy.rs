@@ -154,8 +154,7 @@ impl Endpoint {
             if session.finish(&call) {
                 exchange.finish(error.as_ref(), body);
             } else {
-                // spec: 2025-11-25 basic/utilities/cancellation (no answer to what was cancelled)
-                exchange.abandon(Response::new(202));
+                exchange.skip();
             }
         }
         session.served();
@@ -173,7 +172,7 @@ impl Endpoint {
         exchange
     }
 
-    /// Several messages, in 2025-03-26 alone: the requests are served in turn, and answered together.
+    /// Several messages, in 2025-03-26 alone: the requests are served in turn, and answered together, but for those that stay open.
     ///
     /// spec: 2025-03-26 basic/transports#sending-messages-to-the-server
     fn serve_batch(&self, session: &Arc<Session>, body: &[u8], reply: Reply) {
@@ -190,7 +189,7 @@ impl Endpoint {
                     let error = ErrorObject::invalid_request("initialize cannot be part of a batch");
                     answers.push(error_response(400, Some(&id), &error).body);
                 }
-                Ok(Incoming::Request { id, method, .. }) if method == "ping" => {
+                Ok(Incoming::Request { id, method, .. }) if method == "ping" && session.line.is_here() => {
                     let mut answer = Vec::new();
                     begin_result(&mut answer, Some(&id));
                     answer.extend_from_slice(b"{}}");
@@ -200,10 +199,12 @@ impl Endpoint {
                     Ok(call) => {
                         let request = Request { method: &method, params };
                         let message = message.get().as_bytes();
-                        let run =
-                            self.run(&*session.line, Asked { way: &way, call: &call, request, message });
-                        if let Some((_, answer)) = run.filter(|_| session.finish(&call)) {
-                            answers.push(answer);
+                        exchange.expect_another();
+                        if let Some((_, answer)) =
+                            self.run(&*session.line, Asked { way: &way, call: &call, request, message })
+                        {
+                            exchange.expect_less();
+                            answers.extend(session.finish(&call).then_some(answer));
                         }
                         session.served();
                     }
@@ -222,11 +223,15 @@ impl Endpoint {
                 Err(bad) => answers.push(error_response(400, bad.id.as_ref(), &bad.error).body),
             }
         }
-        if answers.is_empty() {
-            exchange.abandon(Response::new(202));
-        } else {
-            exchange.finish(None, [b"[", answers.join(&b',').as_slice(), b"]"].concat());
+        if exchange.is_last() && !answers.is_empty() {
+            return exchange.finish(None, [b"[", answers.join(&b',').as_slice(), b"]"].concat());
         }
+        for answer in &answers {
+            if let Err(reason) = exchange.event(answer) {
+                log::debug!("an answer was not sent: {reason:?}");
+            }
+        }
+        exchange.skip();
     }
 
     /// A GET: the stream for what belongs to no request, or the rest of one that broke off.

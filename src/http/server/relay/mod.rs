@@ -31,10 +31,12 @@ use upstream::{Hears, PATIENCE, Upstream};
 
 use super::backend::{Backend, Line, Serves};
 use super::session::Session;
+use super::way::Way;
 use super::wire::{self, Head};
 use crate::era::Offered;
 use crate::error::Result;
-use crate::peer::Limits;
+use crate::jsonrpc::{ErrorObject, write_error};
+use crate::peer::{Call, Limits};
 use crate::sync::{CancelToken, Deadline};
 use crate::transport::{DEFAULT_MAX_FRAME_BYTES, Tap, Transport};
 
@@ -77,6 +79,19 @@ impl Reach {
         log::debug!("reached {} after {:?}", upstream.name(), since.elapsed());
         Ok(upstream)
     }
+}
+
+/// Answers a call in place of a server that does not.
+fn fail(call: &Arc<Call>, way: &Way, problem: &str) {
+    let error = ErrorObject::internal(problem);
+    let mut message = Vec::new();
+    write_error(&mut message, Some(&call.id), &error);
+    way.answer(call, Some(&error), message);
+}
+
+/// What is left until then.
+fn time(deadline: Deadline) -> Duration {
+    deadline.remaining().unwrap_or(Duration::MAX)
 }
 
 /// No server takes longer to end.

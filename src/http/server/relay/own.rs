@@ -5,15 +5,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use serde_json::value::RawValue;
 
-use super::Reach;
 use super::door::Door;
 use super::splice::one_line;
 use super::upstream::{Hears, Upstream, not_sent};
+use super::{Reach, fail, time};
 use crate::http::server::answers::refusal;
 use crate::http::server::backend::{Asked, Line};
 use crate::http::server::session::Session;
 use crate::http::server::way::Way;
-use crate::json::{FromJson, Json, Members};
+use crate::json::{FromJson, Members};
 use crate::jsonrpc::{ErrorObject, Incoming, RequestId, begin_result, write_error};
 use crate::peer::{self, Call, NotSent, Served, own_id};
 use crate::protocol::ProtocolVersion;
@@ -100,14 +100,6 @@ impl OwnLine {
             self.done.notify_all();
         }
         taken
-    }
-
-    /// Answers a call with an error of the relay's.
-    fn fail(&self, open: &Open, problem: &str) {
-        let error = ErrorObject::internal(problem);
-        let mut message = Vec::new();
-        write_error(&mut message, Some(&open.call.id), &error);
-        open.way.answer(&open.call, Some(&error), message);
     }
 
     /// Brings the client what belongs to no call of it.
@@ -218,10 +210,7 @@ impl Line for OwnLine {
                 let cancelled = peer::cancelled(*params);
                 if let Some((id, reason)) = cancelled.ok().filter(|(id, reason)| session.cancel(id, reason)) {
                     log::debug!("request {id} cancelled: {reason}");
-                    // spec: 2025-11-25 basic/utilities/cancellation#behavior-requirements (it has no answer)
-                    self.take(&id)
-                        .into_iter()
-                        .for_each(|open| open.way.abandon(crate::http::server::wire::Response::new(202)));
+                    self.take(&id).into_iter().for_each(|open| open.way.skip());
                 }
             }
         }
@@ -243,14 +232,8 @@ impl Line for OwnLine {
     }
 
     fn drain(&self, deadline: Deadline) {
-        let mut calls = self.calls();
-        while !calls.open.is_empty() {
-            calls = match deadline.remaining() {
-                Some(left) if left.is_zero() => return,
-                Some(left) => self.done.wait_timeout(calls, left).unwrap_or_else(PoisonError::into_inner).0,
-                None => self.done.wait(calls).unwrap_or_else(PoisonError::into_inner),
-            };
-        }
+        let is_busy = |calls: &mut Calls| !calls.open.is_empty();
+        drop(self.done.wait_timeout_while(self.calls(), time(deadline), is_busy));
     }
 
     fn end(&self, reason: &str) {
@@ -279,12 +262,12 @@ impl Hears for OwnLine {
     }
 
     fn failed(&self, id: &RequestId, problem: String) {
-        self.take(id).into_iter().for_each(|open| self.fail(&open, &problem));
+        self.take(id).iter().for_each(|open| fail(&open.call, &open.way, &problem));
     }
 
     fn ended(&self, _upstream: &Upstream, reason: &str) {
         let open = std::mem::take(&mut self.calls().open);
-        open.values().for_each(|open| self.fail(open, reason));
+        open.values().for_each(|open| fail(&open.call, &open.way, reason));
         // What the server knew of its client is lost.
         self.session.upgrade().into_iter().for_each(|session| session.leave(reason));
     }
@@ -293,6 +276,7 @@ impl Hears for OwnLine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::Json;
 
     #[test]
     fn tokens_are_texts_or_numbers() {

@@ -5,15 +5,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
 use serde_json::value::RawValue;
 
-use super::Reach;
 use super::door::Door;
 use super::splice::{Marks, one_line, replaced};
 use super::upstream::{Hears, Upstream, not_sent};
+use super::{Reach, fail, time};
 use crate::http::server::backend::{Asked, Line};
 use crate::http::server::session::Session;
 use crate::http::server::way::Way;
-use crate::json::{FromJson, Members};
-use crate::jsonrpc::{ErrorObject, Incoming, RequestId, begin_result, write_error, write_json};
+use crate::json::FromJson;
+use crate::jsonrpc::{ErrorObject, Incoming, RequestId, begin_result, write_json};
 use crate::method::Method;
 use crate::peer::{Call, Served, busy, cancelled, own_id};
 use crate::protocol::{ProtocolVersion, meta};
@@ -219,13 +219,6 @@ fn end_subscription(open: &Open) {
     open.way.answer(&open.call, None, message);
 }
 
-fn fail(open: &Open, problem: &str) {
-    let error = ErrorObject::internal(problem);
-    let mut message = Vec::new();
-    write_error(&mut message, Some(&open.call.id), &error);
-    open.way.answer(&open.call, Some(&error), message);
-}
-
 impl Line for SharedLine {
     fn serve(&self, asked: Asked<'_>, _out: &mut Vec<u8>) -> Served {
         match self.pass_on(asked) {
@@ -275,19 +268,13 @@ impl Line for SharedLine {
     }
 
     fn drain(&self, deadline: Deadline) {
-        let mut calls = self.calls();
-        while !calls.open.is_empty() {
-            calls = match deadline.remaining() {
-                Some(left) if left.is_zero() => return,
-                Some(left) => self.done.wait_timeout(calls, left).unwrap_or_else(PoisonError::into_inner).0,
-                None => self.done.wait(calls).unwrap_or_else(PoisonError::into_inner),
-            };
-        }
+        let is_busy = |calls: &mut Calls| !calls.open.is_empty();
+        drop(self.done.wait_timeout_while(self.calls(), time(deadline), is_busy));
     }
 
     fn end(&self, reason: &str) {
         let upstream = self.door.shut(reason);
-        self.take_all(|_| true).iter().for_each(|(_, open)| fail(open, reason));
+        self.take_all(|_| true).iter().for_each(|(_, open)| fail(&open.call, &open.way, reason));
         upstream.into_iter().for_each(|upstream| upstream.close());
     }
 }
@@ -311,12 +298,13 @@ impl Hears for SharedLine {
     }
 
     fn failed(&self, id: &RequestId, problem: String) {
-        own_id(id).and_then(|number| self.take(number)).iter().for_each(|open| fail(open, &problem));
+        let open = own_id(id).and_then(|number| self.take(number));
+        open.iter().for_each(|open| fail(&open.call, &open.way, &problem));
     }
 
     fn ended(&self, upstream: &Upstream, reason: &str) {
         self.door.leave(upstream);
         let open = self.take_all(|open| std::ptr::eq(&*open.upstream, upstream));
-        open.iter().for_each(|(_, open)| fail(open, reason));
+        open.iter().for_each(|(_, open)| fail(&open.call, &open.way, reason));
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use super::time;
 use crate::sync::Deadline;
 
 /// Counts servers, from before they are reached until nothing is left of them.
@@ -55,15 +56,9 @@ impl Slots {
     }
 
     fn wait_until(&self, is_so: impl Fn(usize) -> bool, deadline: Deadline) -> Option<MutexGuard<'_, usize>> {
-        let mut taken = self.taken();
-        while !is_so(*taken) {
-            taken = match deadline.remaining() {
-                Some(left) if left.is_zero() => return None,
-                Some(left) => self.freed.wait_timeout(taken, left).unwrap_or_else(PoisonError::into_inner).0,
-                None => self.freed.wait(taken).unwrap_or_else(PoisonError::into_inner),
-            };
-        }
-        Some(taken)
+        let waited = self.freed.wait_timeout_while(self.taken(), time(deadline), |taken| !is_so(*taken));
+        let (taken, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        is_so(*taken).then_some(taken)
     }
 
     fn taken(&self) -> MutexGuard<'_, usize> {
