@@ -173,7 +173,7 @@ fn end(wire: &Wire<Endpoint>, endpoint: &Endpoint) {
     endpoint.modern.drain(deadline);
     endpoint.sessions.drain(deadline);
     endpoint.sessions.end_streams();
-    if !wire.stop(grace) {
+    if !wire.stop(deadline.remaining().unwrap_or(grace)) {
         log::warn!("requests are left unfinished after the grace of {}", crate::error::Seconds(grace));
     }
     endpoint.sessions.end_all();

@@ -180,6 +180,12 @@ impl OwnLine {
         open.way.answer(&open.call, result.err().as_ref(), text.as_bytes().to_vec());
     }
 
+    fn fail_all(&self, reason: &str) {
+        let open = std::mem::take(&mut self.calls().open);
+        self.done.notify_all();
+        open.values().for_each(|open| fail(&open.call, &open.way, reason));
+    }
+
     fn calls(&self) -> MutexGuard<'_, Calls> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -234,6 +240,7 @@ impl Line for OwnLine {
     fn drain(&self, deadline: Deadline) {
         let is_busy = |calls: &mut Calls| !calls.open.is_empty();
         drop(self.done.wait_timeout_while(self.calls(), time(deadline), is_busy));
+        self.fail_all("the server is ending");
     }
 
     fn end(&self, reason: &str) {
@@ -266,8 +273,7 @@ impl Hears for OwnLine {
     }
 
     fn ended(&self, _upstream: &Upstream, reason: &str) {
-        let open = std::mem::take(&mut self.calls().open);
-        open.values().for_each(|open| fail(&open.call, &open.way, reason));
+        self.fail_all(reason);
         // What the server knew of its client is lost.
         self.session.upgrade().into_iter().for_each(|session| session.leave(reason));
     }

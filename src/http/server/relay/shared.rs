@@ -135,6 +135,10 @@ impl SharedLine {
         numbers.into_iter().filter_map(|number| Some((number, self.take(number)?))).collect()
     }
 
+    fn fail_all(&self, reason: &str, is_so: impl Fn(&Open) -> bool) {
+        self.take_all(is_so).iter().for_each(|(_, open)| fail(&open.call, &open.way, reason));
+    }
+
     fn find(&self, id: Option<&RawValue>) -> Option<Open> {
         let number = own_id(&RequestId::from_json(id?).ok()?)?;
         self.calls().open.get(&number).cloned()
@@ -270,11 +274,12 @@ impl Line for SharedLine {
     fn drain(&self, deadline: Deadline) {
         let is_busy = |calls: &mut Calls| !calls.open.is_empty();
         drop(self.done.wait_timeout_while(self.calls(), time(deadline), is_busy));
+        self.fail_all("the server is ending", |_| true);
     }
 
     fn end(&self, reason: &str) {
         let upstream = self.door.shut(reason);
-        self.take_all(|_| true).iter().for_each(|(_, open)| fail(&open.call, &open.way, reason));
+        self.fail_all(reason, |_| true);
         upstream.into_iter().for_each(|upstream| upstream.close());
     }
 }
@@ -304,7 +309,6 @@ impl Hears for SharedLine {
 
     fn ended(&self, upstream: &Upstream, reason: &str) {
         self.door.leave(upstream);
-        let open = self.take_all(|open| std::ptr::eq(&*open.upstream, upstream));
-        open.iter().for_each(|(_, open)| fail(&open.call, &open.way, reason));
+        self.fail_all(reason, |open| std::ptr::eq(&*open.upstream, upstream));
     }
 }
