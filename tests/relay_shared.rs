@@ -211,7 +211,7 @@ fn a_client_cannot_speak_for_another() {
         assert!(heard.contains(&json!({"jsonrpc": "2.0", "method": "notifications/x"})));
         assert!(!heard.iter().any(|message| message["params"]["requestId"] == number));
         // What could be read in two ways.
-        let meta = r#""params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#;
+        let meta = r#""params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}"#;
         for body in [
             format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"pid",{meta},"id":9}}"#),
             format!(r#"{{"jsonrpc":"2.0","id":9,"method":"pid",{meta},"ID":{number}}}"#),

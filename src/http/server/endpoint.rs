@@ -12,8 +12,6 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use serde_json::value::RawValue;
-
 use super::answers::{error_response, refusal};
 use super::backend::{Asked, Backend, Line};
 use super::events::EventStore;
@@ -40,6 +38,8 @@ pub(super) struct Endpoint {
     pub(super) sessions: Arc<Sessions>,
     pub(super) events: Option<Arc<dyn EventStore>>,
     pub(super) paths: Paths,
+    /// The header by which a proxy says how the id of a new session is to begin.
+    pub(super) session_prefix: Option<String>,
 }
 
 /// Where things are.
@@ -96,10 +96,24 @@ impl Service for Endpoint {
         let from = Inbound { head: &head, principal: &principal, body: &body };
         match (route, head.method()) {
             (Route::Mcp, "POST") => self.post(from, reply),
+            (_, "GET") if !accepts(&head, &["text/event-stream", "text/*", "*/*"]) => {
+                reply.answer(refusal(406, "the client must accept text/event-stream"));
+            }
             (Route::Mcp, "GET") => self.listen(&from, reply),
             (Route::Mcp, _) => self.delete(&from, reply),
             (Route::PairStream, _) => self.open_pair(&from, reply),
             (Route::PairMessages, _) => self.post_pair(&from, reply),
+        }
+    }
+
+    fn is_quick(&self, request: &HttpRequest<Admitted>) -> bool {
+        if request.head.method() != "POST" {
+            return true; // a session, or a stream of it
+        }
+        match Incoming::decode(&request.body) {
+            Ok(Incoming::Request { method, .. }) => method == "ping",
+            Ok(Incoming::Notification { .. } | Incoming::Response { .. }) => true,
+            Err(bad) => !bad.is_batch,
         }
     }
 
@@ -150,9 +164,9 @@ impl Endpoint {
         let era = self.era(from.head, &incoming);
         match (era, incoming) {
             (Era::Legacy, incoming) => self.serve_legacy(from, incoming, reply),
-            (Era::Modern(members, version), Ok(Incoming::Request { id, method, params })) => {
+            (Era::Modern(members, meta), Ok(Incoming::Request { id, method, params })) => {
                 let request = Request { method: &method, params };
-                self.serve_modern(ModernRequest { from, id, request, members, version }, reply);
+                self.serve_modern(ModernRequest { from, id, request, members, meta }, reply);
             }
             (Era::Modern(..), Ok(Incoming::Response { .. })) => {
                 reply.answer(refusal(400, "a client must not send responses in this revision"));
@@ -188,12 +202,11 @@ impl Endpoint {
         };
         let members = params.and_then(|params| Members::of(params).ok()).unwrap_or_default();
         let fields = members.iter().find(|(name, _)| *name == "_meta").map(|(_, raw)| raw);
-        let fields = fields.and_then(|fields| Members::of(fields).ok());
-        let version = fields.and_then(|mut fields| fields.take(meta::PROTOCOL_VERSION));
-        if version.is_none() && says_legacy && has_legacy {
+        let fields = fields.and_then(|fields| Members::of(fields).ok()).unwrap_or_default();
+        if !fields.names().any(|name| name == meta::PROTOCOL_VERSION) && says_legacy && has_legacy {
             return Era::Legacy;
         }
-        Era::Modern(members, version)
+        Era::Modern(members, fields)
     }
 
     /// Runs a request on the calling thread: its answer, and the error in it. `None`: it stays open.
@@ -237,8 +250,8 @@ pub(super) fn heard(taken: Result<(), ErrorObject>) -> Response {
 /// Of which era a message is.
 enum Era<'a> {
     Legacy,
-    /// The parameters, and the revision that they name.
-    Modern(Members<'a>, Option<&'a RawValue>),
+    /// The parameters, and their metadata.
+    Modern(Members<'a>, Members<'a>),
 }
 
 /// Lenient, where nothing can be misunderstood.
@@ -246,21 +259,23 @@ enum Era<'a> {
 /// # Errors
 /// The status and what is wrong.
 fn acceptable(head: &Head) -> Result<(), (u16, String)> {
-    let is = |text: &str, wanted: &str| {
-        text.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case(wanted))
-    };
     let content_type = head.header("content-type").unwrap_or("application/json");
     if !is(content_type, "application/json") {
         return Err((415, format!("the Content-Type is {content_type:?}, expected application/json")));
     }
-    let fits = |kind: &str| {
-        ["application/json", "text/event-stream", "*/*", "application/*", "text/*"]
-            .iter()
-            .any(|known| is(kind, known))
-    };
-    let mut accepts = head.headers("accept").flat_map(|accept| accept.split(',')).peekable();
-    if accepts.peek().is_some() && !accepts.any(fits) {
+    if !accepts(head, &["application/json", "text/event-stream", "*/*", "application/*", "text/*"]) {
         return Err((406, "the client must accept application/json and text/event-stream".to_owned()));
     }
     Ok(())
+}
+
+/// Whether the client takes one of these, or does not say what it takes.
+fn accepts(head: &Head, kinds: &[&str]) -> bool {
+    let mut accepted = head.headers("accept").flat_map(|accept| accept.split(',')).peekable();
+    accepted.peek().is_none() || accepted.any(|kind| kinds.iter().any(|known| is(kind, known)))
+}
+
+/// Whether `text` names this media type, with parameters or without.
+fn is(text: &str, wanted: &str) -> bool {
+    text.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case(wanted))
 }

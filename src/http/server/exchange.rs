@@ -72,6 +72,11 @@ impl Exchange {
         drop(before); // what it holds may lead back here: not under the lock
     }
 
+    /// Whether its client can be told something.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(*lock(&self.state), State::Undecided(_) | State::Streaming(..))
+    }
+
     /// The client's connection has ended, which is no cancellation in Legacy: what still comes is kept for it if it knows an
     /// event to ask with.
     ///
@@ -104,7 +109,11 @@ impl Exchange {
             State::Streaming(stream, id) => {
                 let mut event = Vec::with_capacity(message.len() + 64);
                 self.write(&mut event, id.as_ref(), message);
-                stream.send(&event).map_err(not_sent)
+                match stream.send(&event) {
+                    // It is kept for when the client comes back, who has left in this moment.
+                    Err(NotWritten::Gone) if id.is_some() => Ok(()),
+                    sent => sent.map_err(not_sent),
+                }
             }
             State::Undecided(_) => {
                 if let State::Undecided(reply) = std::mem::replace(&mut *state, State::Over) {

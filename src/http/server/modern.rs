@@ -4,8 +4,6 @@
 
 use std::sync::Arc;
 
-use serde_json::value::RawValue;
-
 use super::answers::error_response;
 use super::backend::Asked;
 use super::endpoint::{Endpoint, Inbound};
@@ -17,7 +15,7 @@ use crate::json::{JsonError, Members, string};
 use crate::jsonrpc::{ErrorCode, ErrorObject, RequestId};
 use crate::method::Method;
 use crate::peer::{Call, Request};
-use crate::protocol::meta;
+use crate::protocol::{ProtocolVersion, meta};
 
 /// A Modern request, or what ought to be one.
 pub(super) struct ModernRequest<'a> {
@@ -26,15 +24,16 @@ pub(super) struct ModernRequest<'a> {
     pub(super) request: Request<'a>,
     /// The parameters.
     pub(super) members: Members<'a>,
-    /// The revision that `_meta` names, as it stands there.
-    pub(super) version: Option<&'a RawValue>,
+    /// Their `_meta`.
+    pub(super) meta: Members<'a>,
 }
 
 impl Endpoint {
     /// Serves a Modern request on the calling thread.
     pub(super) fn serve_modern(&self, modern: ModernRequest<'_>, reply: Reply) {
         // A handshake of a client that knows nothing of these headers, where none is offered, is told so where it is read.
-        let is_handshake = modern.request.method == Method::Initialize.name() && modern.version.is_none();
+        let is_handshake = modern.request.method == Method::Initialize.name()
+            && modern.from.head.header(headers::PROTOCOL_VERSION).is_none();
         if let Some(error) = self.check(&modern).err().filter(|_| !is_handshake) {
             return reply.answer(error_response(400, Some(&modern.id), &error));
         }
@@ -61,19 +60,27 @@ impl Endpoint {
 
     /// spec: 2026-07-28 basic/transports/streamable-http#server-validation
     fn check(&self, modern: &ModernRequest<'_>) -> Result<(), ErrorObject> {
-        let ModernRequest { from: Inbound { head, .. }, request, members, version, .. } = modern;
-        let header = single(head, headers::PROTOCOL_VERSION)?
+        let ModernRequest { from: Inbound { head, .. }, request, members, meta: fields, .. } = modern;
+        let header = single(head, headers::PROTOCOL_VERSION)
+            .map_err(mismatch)?
             .ok_or_else(|| mismatch("the MCP-Protocol-Version header is missing"))?;
         let at = |name: &'static str| {
             move |e: JsonError| ErrorObject::invalid_params(e.inside(name).inside("_meta").inside("params"))
         };
         let missing = || JsonError::new("missing");
-        let version = version.ok_or_else(missing).and_then(string).map_err(at(meta::PROTOCOL_VERSION))?;
+        let field =
+            |name| fields.iter().find(|(field, _)| *field == name).map(|(_, raw)| raw).ok_or_else(missing);
+        let version = field(meta::PROTOCOL_VERSION).and_then(string).map_err(at(meta::PROTOCOL_VERSION))?;
         if header != version {
             return Err(differs("MCP-Protocol-Version", header, &version));
         }
-        let sent =
-            single(head, headers::METHOD)?.ok_or_else(|| mismatch("the Mcp-Method header is missing"))?;
+        // One that is not served is told that first: it may have other metadata.
+        if self.backend.offered().contains(&ProtocolVersion::from(&*version)) {
+            field(meta::CLIENT_CAPABILITIES).map_err(at(meta::CLIENT_CAPABILITIES))?;
+        }
+        let sent = single(head, headers::METHOD)
+            .map_err(mismatch)?
+            .ok_or_else(|| mismatch("the Mcp-Method header is missing"))?;
         if sent != request.method {
             return Err(differs("Mcp-Method", sent, request.method));
         }
@@ -82,7 +89,7 @@ impl Endpoint {
             let body = members.iter().find(|(name, _)| *name == source).and_then(|(_, raw)| string(raw).ok());
             // Without it the body is at fault, which is told where it is read.
             if let Some(body) = body {
-                match single(head, headers::NAME)? {
+                match single(head, headers::NAME).map_err(mismatch)? {
                     Some(sent) => {
                         let sent = value::decode(sent).map_err(|e| mismatch(format!("Mcp-Name: {e}")))?;
                         if sent != body {
@@ -103,12 +110,12 @@ impl Endpoint {
     }
 }
 
-/// The one value of a header.
-fn single<'a>(head: &'a Head, name: &str) -> Result<Option<&'a str>, ErrorObject> {
+/// The one value of a header. Of several, whoever looked at it before may have taken another one.
+pub(super) fn single<'a>(head: &'a Head, name: &str) -> Result<Option<&'a str>, String> {
     let mut values = head.headers(name);
     match (values.next(), values.next()) {
         (value, None) => Ok(value),
-        _ => Err(mismatch(format!("there are several {name} headers"))),
+        _ => Err(format!("there are several {name} headers")),
     }
 }
 

@@ -44,13 +44,13 @@ impl Endpoint {
         let query = from.head.query().unwrap_or_default();
         let id = query.split('&').find_map(|part| part.strip_prefix("sessionId=")).unwrap_or_default();
         let session = self.sessions.find(id).filter(|session| session.is_pair);
-        let Some(session) = session.filter(|session| session.principal == *from.principal) else {
+        let Some(session) = session.filter(|session| session.is_of(from.principal)) else {
             return reply.answer(refusal(404, "the session is unknown, or has ended"));
         };
         match Incoming::decode(from.body) {
             Ok(Incoming::Request { id, method, params }) => {
                 reply.answer(Response::new(202));
-                self.serve_pair(&session, id, Request { method: &method, params }, from.body);
+                self.serve_pair(&session, from, id, Request { method: &method, params });
             }
             Ok(other) => {
                 reply.answer(heard(session.line.hear(Some(&session), other, from.body)));
@@ -59,12 +59,8 @@ impl Endpoint {
         }
     }
 
-    fn serve_pair(&self, session: &Arc<Session>, id: RequestId, request: Request<'_>, message: &[u8]) {
-        let tell = |message: &[u8]| {
-            if let Err(reason) = session.standing().message(message, true) {
-                log::debug!("an answer was not sent: {reason:?}");
-            }
-        };
+    fn serve_pair(&self, session: &Arc<Session>, from: &Inbound<'_>, id: RequestId, request: Request<'_>) {
+        let tell = |message: &[u8]| session.standing().answer_by(message);
         let refuse = |id, error: &ErrorObject| tell(&error_response(200, id, error).body);
         if request.method == "ping" && session.line.is_here() && !session.is_open(&id) {
             let mut pong = Vec::new();
@@ -72,7 +68,7 @@ impl Endpoint {
             pong.extend_from_slice(b"{}}");
             return tell(&pong);
         }
-        let call = match session.begin(id.clone()) {
+        let call = match session.begin(id.clone(), from.principal) {
             Ok(call) => call,
             Err(NotServed::Duplicate) => {
                 let problem = format!("request id {id} is in use");
@@ -81,7 +77,7 @@ impl Endpoint {
             Err(NotServed::Full(limit)) => return refuse(Some(&id), &peer::busy(limit)),
         };
         let way = Way::Standing(Arc::clone(session.standing()));
-        let asked = Asked { way: &way, call: &call, request, message };
+        let asked = Asked { way: &way, call: &call, request, message: from.body };
         if let Some((_, answer)) = self.run(&*session.line, asked) {
             if session.finish(&call) {
                 tell(&answer);

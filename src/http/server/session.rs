@@ -37,6 +37,8 @@ pub(super) struct Session {
     events: Option<Arc<dyn EventStore>>,
     /// The exchanges that a client can come back to, by stream. Held for a look-up. End: each one's answer.
     streams: Mutex<HashMap<StreamKey, Weak<Exchange>>>,
+    /// Those that wait without a thread. Held for a look-up. End: each one's answer.
+    open: Mutex<Vec<Weak<Exchange>>>,
     used: Mutex<Used>,
 }
 
@@ -86,6 +88,7 @@ impl Session {
             standing: Arc::new(Standing::new(session, limits, backend.tap())),
             events,
             streams: Mutex::default(),
+            open: Mutex::default(),
             used: Mutex::new(Used { count: 0, since: Instant::now(), is_over: false }),
         })
     }
@@ -98,9 +101,14 @@ impl Session {
         self.standing.pending()
     }
 
-    /// Opens a call of the client.
-    pub(super) fn begin(&self, id: RequestId) -> Result<Arc<Call>, NotServed> {
-        self.in_flight.begin_by(id, self.principal.clone())
+    /// Whether it is a session of `principal`. What else is known of somebody may have changed meanwhile, as with each new token.
+    pub(super) fn is_of(&self, principal: &Option<Principal>) -> bool {
+        self.principal.as_ref().map(Principal::id) == principal.as_ref().map(Principal::id)
+    }
+
+    /// Opens a call of the client, which is made by `principal` as it is now.
+    pub(super) fn begin(&self, id: RequestId, principal: &Option<Principal>) -> Result<Arc<Call>, NotServed> {
+        self.in_flight.begin_by(id, principal.clone())
     }
 
     /// Whether `call` may be answered, by whoever asks first.
@@ -148,6 +156,8 @@ impl Session {
             .into_values()
             .filter_map(|exchange| exchange.upgrade())
             .for_each(|exchange| exchange.abandon(refusal(404, reason)));
+        let open = std::mem::take(&mut *lock(&self.open));
+        open.iter().filter_map(Weak::upgrade).for_each(|exchange| exchange.abandon(refusal(404, reason)));
         self.line.end(reason);
         self.standing.end();
         if let Some(events) = &self.events {
@@ -155,11 +165,41 @@ impl Session {
         }
     }
 
+    pub(super) fn is_over(&self) -> bool {
+        lock(&self.used).is_over
+    }
+
     /// Ends it from within: nobody finds it any more.
     pub(super) fn leave(&self, reason: &str) {
         if let Some(sessions) = self.sessions.upgrade() {
             sessions.end(&self.id, reason);
         }
+    }
+
+    /// The answer to `exchange` comes later. Until then the client hears over it what it opened no stream for.
+    ///
+    /// spec: 2025-11-25 basic/utilities/tasks#input-required-status (a client waits for a result to be asked)
+    pub(super) fn stays_open(&self, exchange: &Arc<Exchange>) {
+        let exchange_is = |other: &Weak<Exchange>| std::ptr::eq(other.as_ptr(), Arc::as_ptr(exchange));
+        {
+            let mut open = lock(&self.open);
+            if !open.iter().any(exchange_is) {
+                open.push(Arc::downgrade(exchange));
+            }
+        }
+        self.standing.hand_over(exchange);
+    }
+
+    /// An exchange that waits, if there is one.
+    pub(super) fn open_exchange(&self) -> Option<Arc<Exchange>> {
+        let mut open = lock(&self.open);
+        open.retain(|exchange| exchange.upgrade().is_some_and(|exchange| exchange.is_open()));
+        open.first()?.upgrade()
+    }
+
+    /// Whether its client can be told something now.
+    pub(super) fn is_heard(&self) -> bool {
+        self.standing.is_open() || self.open_exchange().is_some()
     }
 
     /// Whether its client can be told to come back.

@@ -34,9 +34,9 @@ impl Way {
     pub(super) fn message(&self, message: &[u8]) -> Result<(), NotSent> {
         match self {
             Self::Exchange(exchange) => exchange.event(message),
-            Self::Standing(standing) => standing.message(message, false),
+            Self::Standing(standing) => standing.message(message),
             // spec: 2025-11-25 basic/lifecycle#initialization (it has no stream before)
-            Self::Greeting(greeting) => greeting.standing().message(message, false),
+            Self::Greeting(greeting) => greeting.standing().message(message),
         }
     }
 

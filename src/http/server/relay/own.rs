@@ -29,21 +29,13 @@ pub(super) struct OwnLine {
     session: Weak<Session>,
     door: Door,
     /// Calls that are open. Held for a look-up. Bound: those of the session. End: each one's answer or cancellation.
-    calls: Mutex<Calls>,
+    calls: Mutex<HashMap<RequestId, Open>>,
     /// Signalled when the last call has ended.
     done: Condvar,
     version: OnceLock<ProtocolVersion>,
 }
 
-#[derive(Default)]
-struct Calls {
-    open: HashMap<RequestId, Open>,
-    /// How many there were, which tells the latest.
-    count: u64,
-}
-
 struct Open {
-    number: u64,
     call: Arc<Call>,
     way: Way,
     /// Of its progress.
@@ -75,11 +67,11 @@ impl OwnLine {
         let text = std::str::from_utf8(message).map_err(|e| e.to_string())?;
         let upstream = self.upstream()?;
         let token = request.params.and_then(token_of_request);
-        {
-            let mut calls = self.calls();
-            calls.count += 1;
-            let open = Open { number: calls.count, call: Arc::clone(call), way: way.clone(), token };
-            calls.open.insert(call.id.clone(), open);
+        let open = Open { call: Arc::clone(call), way: way.clone(), token };
+        self.calls().insert(call.id.clone(), open);
+        // Before the server can say something because of it.
+        if let (Way::Exchange(exchange), Some(session)) = (way, self.session.upgrade()) {
+            session.stays_open(exchange);
         }
         let sent = upstream.send(&one_line(text));
         sent.map_err(|why| {
@@ -91,12 +83,12 @@ impl OwnLine {
     /// The call of this id, which ends.
     fn take(&self, id: &RequestId) -> Option<Open> {
         let mut calls = self.calls();
-        let taken = calls.open.remove(id).or_else(|| {
+        let taken = calls.remove(id).or_else(|| {
             // Some servers answer with the string form of a number.
             let number = own_id(id).filter(|_| matches!(id, RequestId::String(_)))?;
-            calls.open.remove(&RequestId::Number(number))
+            calls.remove(&RequestId::Number(number))
         });
-        if calls.open.is_empty() {
+        if calls.is_empty() {
             self.done.notify_all();
         }
         taken
@@ -106,32 +98,13 @@ impl OwnLine {
     fn tell(&self, text: &str) -> Result<(), NotSent> {
         let ended = || NotSent::Closed("the session has ended".to_owned());
         let session = self.session.upgrade().ok_or_else(ended)?;
-        let standing = session.standing();
-        if !standing.is_open() {
-            let latest = self.latest();
-            // Its client may just have gone.
-            if latest.is_some_and(|way| way.message(text.as_bytes()).is_ok()) {
-                return Ok(());
-            }
-        }
-        standing.message(text.as_bytes(), false)
-    }
-
-    /// Where a call is answered that has a stream.
-    fn latest(&self) -> Option<Way> {
-        let calls = self.calls();
-        let open = calls.open.values().filter(|open| matches!(open.way, Way::Exchange(_)));
-        open.max_by_key(|open| open.number).map(|open| open.way.clone())
-    }
-
-    fn is_heard(&self) -> bool {
-        self.latest().is_some() || self.session.upgrade().is_some_and(|session| session.standing().is_open())
+        session.standing().message(text.as_bytes())
     }
 
     /// Something that the server asks of the client, or of whoever can say it.
     fn ask(&self, id: &RequestId, method: &str, text: &str) {
         let mut answer = Vec::new();
-        if method == "ping" && !self.is_heard() {
+        if method == "ping" && !self.session.upgrade().is_some_and(|session| session.is_heard()) {
             // There may be no stream for long, or, before the handshake, none at all.
             begin_result(&mut answer, Some(id));
             answer.extend_from_slice(b"{}}");
@@ -155,7 +128,7 @@ impl OwnLine {
         let token = token.and_then(|raw| RequestId::from_json(raw).ok());
         let found = {
             let calls = self.calls();
-            let mut open = calls.open.values().filter(|open| open.token.is_some() && open.token == token);
+            let mut open = calls.values().filter(|open| open.token.is_some() && open.token == token);
             open.next().map(|open| (Arc::clone(&open.call), open.way.clone()))
         };
         let told = match found {
@@ -181,12 +154,12 @@ impl OwnLine {
     }
 
     fn fail_all(&self, reason: &str) {
-        let open = std::mem::take(&mut self.calls().open);
+        let open = std::mem::take(&mut *self.calls());
         self.done.notify_all();
         open.values().for_each(|open| fail(&open.call, &open.way, reason));
     }
 
-    fn calls(&self) -> MutexGuard<'_, Calls> {
+    fn calls(&self) -> MutexGuard<'_, HashMap<RequestId, Open>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -238,14 +211,14 @@ impl Line for OwnLine {
     }
 
     fn drain(&self, deadline: Deadline) {
-        let is_busy = |calls: &mut Calls| !calls.open.is_empty();
+        let is_busy = |calls: &mut HashMap<_, _>| !calls.is_empty();
         drop(self.done.wait_timeout_while(self.calls(), time(deadline), is_busy));
         self.fail_all("the server is ending");
     }
 
     fn end(&self, reason: &str) {
         let upstream = self.door.shut(reason);
-        let open = std::mem::take(&mut self.calls().open);
+        let open = std::mem::take(&mut *self.calls());
         self.done.notify_all();
         open.into_values().for_each(|open| open.way.abandon(refusal(404, reason)));
         upstream.into_iter().for_each(|upstream| upstream.close());
