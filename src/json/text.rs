@@ -104,7 +104,7 @@ impl Json {
 }
 
 /// Drops the white space between tokens.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     String::from_utf8(compact(text.as_bytes())).unwrap_or_else(|_| unreachable!("only ASCII was taken out"))
 }
 
