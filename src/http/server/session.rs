@@ -167,15 +167,22 @@ impl Session {
     ///
     /// spec: 2025-11-25 basic/utilities/tasks#input-required-status (a client waits for a result to be asked)
     pub(super) fn stays_open(&self, exchange: &Arc<Exchange>) {
-        lock(&self.open).push(Arc::downgrade(exchange));
+        let mut open = lock(&self.open);
+        Self::tidy(&mut open);
+        open.push(Arc::downgrade(exchange));
+        drop(open);
         self.standing.hand_over(exchange);
     }
 
     /// An exchange that waits, if there is one.
     pub(super) fn open_exchange(&self) -> Option<Arc<Exchange>> {
         let mut open = lock(&self.open);
-        open.retain(|exchange| exchange.upgrade().is_some_and(|exchange| exchange.is_open()));
+        Self::tidy(&mut open);
         open.first()?.upgrade()
+    }
+
+    fn tidy(open: &mut Vec<Weak<Exchange>>) {
+        open.retain(|exchange| exchange.upgrade().is_some_and(|exchange| exchange.is_open()));
     }
 
     /// Whether its client can be told to come back.

@@ -124,10 +124,13 @@ impl Standing {
         let message = message.strip_suffix(b"\n").unwrap_or(message);
         let sent = self.over_stream(message, EventStream::send).unwrap_or_else(|| {
             // It has opened none, but waits for an answer.
-            let exchange = self.session.upgrade().and_then(|session| session.open_exchange());
-            match exchange.map(|exchange| exchange.event(message)) {
+            let exchange = || self.session.upgrade().and_then(|session| session.open_exchange());
+            match exchange().map(|exchange| exchange.event(message)) {
                 Some(Ok(())) => Ok(()),
-                _ => self.have_wait(message),
+                _ => self.have_wait(message).inspect(|()| {
+                    // Or does so since this moment, and found nothing that waits.
+                    exchange().into_iter().for_each(|exchange| self.hand_over(&exchange));
+                }),
             }
         });
         self.show(&sent, message);
@@ -193,7 +196,8 @@ impl Standing {
             if state.stream.is_some() { VecDeque::new() } else { std::mem::take(&mut state.waiting) }
         };
         for message in waiting {
-            if let Err(reason) = exchange.event(&message) {
+            // It may have been answered in this moment.
+            if let Err(reason) = exchange.event(&message).or_else(|_| self.have_wait(&message)) {
                 log::debug!("dropped a message of a session: {reason:?}");
             }
         }
