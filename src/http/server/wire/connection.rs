@@ -23,7 +23,7 @@ use super::outgoing::Outgoing;
 use super::parse::{Manner, Refusal};
 use super::readiness::{Event, Key, Source, Wants};
 use super::registry::NEVER;
-use super::{Response, text};
+use super::text;
 use crate::sync::{caught, lock};
 
 /// Called when the peer has gone.
