@@ -153,11 +153,9 @@ impl Endpoint {
         let exchange = self.exchange(session, reply);
         let outlet: Arc<dyn Outlet> = exchange.clone();
         match self.run(session.line.role(), &outlet, &call, request) {
-            None => session.stays_open(&exchange),
+            None => session.stays_open(&call, &exchange),
             Some((error, body)) if session.finish(&call) => exchange.finish(error.as_ref(), body),
-            Some(_) if session.is_over() => exchange.abandon(refusal(404, "the session has ended")),
-            // spec: 2025-11-25 basic/utilities/cancellation (no answer to what was cancelled)
-            Some(_) => exchange.abandon(Response::new(202)),
+            Some(_) => exchange.abandon(session.no_answer()),
         }
         session.served();
     }
@@ -278,7 +276,7 @@ impl Endpoint {
         let (again, last) = (Arc::clone(&session), last.to_owned());
         let look = move || again.missed(&last).map(|missed| replayed(&missed)).unwrap_or_default();
         if let Some(exchange) = session.exchange(&missed.stream) {
-            exchange.resume(reply, look);
+            exchange.resume(reply, look, in_use);
         } else if !missed.has_ended && session.standing().is(&missed.stream) {
             session.standing().open(reply, move || (look(), Some(missed.stream)), move || drop(in_use));
         } else {
