@@ -44,13 +44,12 @@ fn logged(events: &mut Events, n: usize) -> Vec<String> {
         .collect()
 }
 
-/// Has the puppet of `line` say something, which it has done when this returns.
+/// Has the puppet of `line` say something.
 #[track_caller]
 fn say(puppet: &Puppet, line: usize, texts: &[&str]) {
     for text in texts {
         puppet.order_on(line, Order::Log((*text).to_owned()));
     }
-    // It tells whether it could send its client away, once it comes to that.
 }
 
 #[test]
