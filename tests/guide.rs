@@ -203,7 +203,6 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         "http/client/agents.rs",
         &["IDLE: Duration = "],
     ),
-    ("the same before further tries, which doubles", "client/changes/mod.rs", &["MAX_PAUSE: Duration = "]),
     (
         "the answer to a question of a server, from a person for example",
         "server/builder.rs",

@@ -51,12 +51,15 @@ fn welcome(common: &Arc<Common>, socket: TcpStream, peer: SocketAddr) {
     }
     let limit = common.limits.connections;
     let socket = Arc::new(socket);
-    let make = |key| Connection::new(key, Arc::clone(&socket), peer, common);
     let now = common.clock.now();
-    let (place, has_room) = match common.registry.insert(limit, now, make) {
-        Some(place) => (Some(place), true),
-        None => (common.registry.insert(limit.saturating_add(TURNED_AWAY), now, make), false),
-    };
+    let mut has_room = true;
+    let mut place =
+        common.registry.insert(limit, now, |key| Connection::new(key, Arc::clone(&socket), peer, common));
+    if place.is_none() {
+        has_room = false;
+        let make = |key| Connection::to_turn_away(key, Arc::clone(&socket), peer, common);
+        place = common.registry.insert(limit.saturating_add(TURNED_AWAY), now, make);
+    }
     let Some((connection, is_next)) = place else { return };
     if is_next {
         common.readiness.wake();
@@ -67,6 +70,7 @@ fn welcome(common: &Arc<Common>, socket: TcpStream, peer: SocketAddr) {
         return;
     }
     drop(socket);
+    connection.is_registered();
     if !has_room {
         let mut response = Refusal::new(503, format!("{limit} connections are open")).into_response();
         response.headers.push(("Retry-After", "1".to_owned()));

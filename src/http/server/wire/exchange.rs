@@ -30,6 +30,19 @@ impl Connection {
         });
     }
 
+    /// Nobody will answer. A peer that has gone is not told: it was given up for that.
+    pub(super) fn unanswered(&self, turn: u32, manner: Manner) {
+        let mut state = self.lock();
+        if state.turn == turn && state.is_open && (state.has_ended || state.is_broken) {
+            let rest = self.close(&mut state);
+            drop(state);
+            return rest.settle();
+        }
+        drop(state);
+        log::error!("a request was not answered");
+        self.answer(turn, manner, Response::new(500));
+    }
+
     /// Begins an answer that goes on.
     pub(super) fn open_stream(
         &self,
@@ -156,6 +169,7 @@ impl Connection {
     /// closes it and calls who wants to know: the calling thread may be in the midst of something.
     fn write(&self, state: &mut State, text: &[u8], body: Option<Vec<u8>>) -> bool {
         let State { socket: Some(socket), out, .. } = &mut *state else { return false };
+        let waited = !out.is_empty();
         let mut written = out.write(&mut &**socket, text);
         if let (Ok(()), Some(body)) = (&written, body) {
             written = out.write_owned(&mut &**socket, body);
@@ -167,7 +181,10 @@ impl Connection {
             self.poke(state);
             return false;
         }
-        self.wrote(state);
+        // More for a peer that does not read gives it no more time.
+        if !waited {
+            self.wrote(state);
+        }
         self.rearm(state);
         true
     }
