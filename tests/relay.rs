@@ -1,5 +1,7 @@
 //! A relay between Legacy clients and a server for each: what passes, byte for byte, and whom the end of what concerns.
 
+#[path = "support/http.rs"]
+mod http;
 #[path = "support/mirror.rs"]
 mod mirror;
 #[path = "support/posts.rs"]

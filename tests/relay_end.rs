@@ -1,6 +1,8 @@
 //! What is left of the servers of a relay when their clients have gone: nothing. Linux only, to look.
 #![cfg(target_os = "linux")]
 
+#[path = "support/http.rs"]
+mod http;
 #[path = "support/mirror.rs"]
 mod mirror;
 #[path = "support/posts.rs"]
