@@ -2,13 +2,19 @@
 
 #[path = "support/mirror.rs"]
 mod mirror;
+#[path = "support/relaying.rs"]
+mod relaying;
 
 use std::io::{BufRead, BufReader, Lines, Read, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
-use serde_json::Value;
+use relaying::Relaying;
+use serde_json::{Value, json};
+use tinymcp::http::HttpTransport;
+use tinymcp::transport::ChildProcess;
+use tinymcp::{Client, ProtocolVersion};
 
 #[test]
 fn child() {
@@ -173,5 +179,29 @@ fn what_is_said_wrong_on_the_command_line_is_told() {
         child.stderr.take().expect("stderr").read_to_string(&mut said).expect("text");
         assert!(said.contains(told), "{said}");
         assert!(!child.wait().expect("it exits").success());
+    }
+}
+
+/// A server on stdio, a relay, another relay, and clients of both eras.
+#[test]
+fn a_relay_reaches_servers_over_http_as_well() {
+    let inner = Relaying::to(|| ChildProcess::new(example("echo_server")));
+    let url = inner.url.clone();
+    let outer = Relaying::to(move || HttpTransport::new(&url).expect("an address"));
+    for version in ProtocolVersion::ALL.into_iter().skip(1) {
+        let transport = HttpTransport::new(&outer.url).expect("an address");
+        let client = Client::builder().versions([version.clone()]).open(transport).expect("opened");
+        let clients: Vec<_> = (0..4).map(|_| client.handle()).collect();
+        std::thread::scope(|scope| {
+            for (number, client) in clients.iter().enumerate() {
+                scope.spawn(move || {
+                    for message in [format!("ä{number}"), "x".repeat(100_000)] {
+                        let told = client.call_tool("echo", json!({"message": message})).expect("a result");
+                        assert_eq!(told.text_content(), message);
+                    }
+                });
+            }
+        });
+        client.close().expect("closed");
     }
 }

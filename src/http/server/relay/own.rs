@@ -76,7 +76,7 @@ impl OwnLine {
         let sent = upstream.send(&one_line(text));
         sent.map_err(|why| {
             self.take(&call.id);
-            not_sent(&why)
+            not_sent(why)
         })
     }
 
@@ -109,11 +109,7 @@ impl OwnLine {
             begin_result(&mut answer, Some(id));
             answer.extend_from_slice(b"{}}");
         } else if let Err(why) = self.tell(text) {
-            write_error(
-                &mut answer,
-                Some(id),
-                &ErrorObject::internal(format!("the client is not reached: {why:?}")),
-            );
+            write_error(&mut answer, Some(id), &ErrorObject::internal(not_sent(why)));
         } else {
             return;
         }
@@ -194,7 +190,7 @@ impl Line for OwnLine {
             }
         }
         let upstream = self.upstream().map_err(ErrorObject::internal)?;
-        upstream.send(&one_line(text)).map_err(|why| ErrorObject::internal(not_sent(&why)))
+        upstream.send(&one_line(text)).map_err(|why| ErrorObject::internal(not_sent(why)))
     }
 
     /// The server says whether it is alive.
