@@ -30,8 +30,16 @@ impl Poster {
 
     /// A Legacy client of this revision, after its handshake.
     pub(crate) fn legacy(address: SocketAddr, version: &str) -> Self {
+        Self::try_legacy(address, version).expect("a session")
+    }
+
+    /// `None`: there is no room for it.
+    pub(crate) fn try_legacy(address: SocketAddr, version: &str) -> Option<Self> {
         let mut client = Self::new(address);
         let answer = client.initialize(version);
+        if answer.status == 503 {
+            return None;
+        }
         assert_eq!(answer.status, 200);
         client
             .headers
@@ -39,7 +47,7 @@ impl Poster {
         answer.only();
         let told = client.post(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
         assert_eq!(told.status, 202);
-        client
+        Some(client)
     }
 
     pub(crate) fn initialize(&self, version: &str) -> Answer {

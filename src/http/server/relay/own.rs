@@ -21,8 +21,9 @@ use crate::sync::Deadline;
 
 /// A Legacy client and the server of its own: messages pass with the ids they have.
 ///
-/// What the server says of itself goes over the stream that the client has opened for that, or else over that of a call that
-/// is open; without either it waits for the former. The server is reached with the client's first message, and both end together.
+/// What the server says of itself goes over the stream of the one call that is open, as it most likely belongs to that, and so
+/// comes before the answer. If there is none, or are several, it goes over the stream that the client has opened for such, or
+/// else over that of any call; without either it waits for the former. The server is reached with the client's first message, and both end together.
 pub(super) struct OwnLine {
     me: Weak<Self>,
     reach: Arc<Reach>,
@@ -98,7 +99,20 @@ impl OwnLine {
     fn tell(&self, text: &str) -> Result<(), NotSent> {
         let ended = || NotSent::Closed("the session has ended".to_owned());
         let session = self.session.upgrade().ok_or_else(ended)?;
-        session.standing().message(text.as_bytes())
+        let over_call = self.only().and_then(|(call, way)| call.while_open(|| way.message(text.as_bytes())));
+        match over_call {
+            Some(Ok(())) => Ok(()),
+            // Its client has gone, or does not read.
+            _ => session.standing().message(text.as_bytes()),
+        }
+    }
+
+    /// The one call that is open, if it has a stream.
+    fn only(&self) -> Option<(Arc<Call>, Way)> {
+        let calls = self.calls();
+        let open =
+            calls.values().next().filter(|open| calls.len() == 1 && matches!(open.way, Way::Exchange(_)))?;
+        Some((Arc::clone(&open.call), open.way.clone()))
     }
 
     /// Something that the server asks of the client, or of whoever can say it.
