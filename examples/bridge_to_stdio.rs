@@ -57,6 +57,8 @@ fn copy_to_server(server: &mut dyn FrameWrite, open: &Open) -> io::Result<()> {
         }
         let mut handshake = None;
         match Message::decode(&frame) {
+            // It is answered when it ends, for which nobody waits.
+            Ok(Message::Request(request)) if request.method == "subscriptions/listen" => {}
             Ok(Message::Request(request)) => {
                 handshake = (request.method == "initialize").then(|| request.id.clone());
                 open.add(request.id);

@@ -163,6 +163,28 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ("tools whose mirrored arguments a client knows", "http/client/learned.rs", &["MAX_TOOLS: usize = "]),
     ("redirects of one request over HTTP", "http/client/wire.rs", &["MAX_REDIRECTS: usize = "]),
     (
+        "servers of a relay for Legacy clients; Modern ones share one more",
+        "http/server/relay/mod.rs",
+        &["MAX_SERVERS: usize = "],
+    ),
+    (
+        "open requests to a server behind a relay, and open subscriptions",
+        "http/server/relay/mod.rs",
+        &["in_flight: "],
+    ),
+    ("bytes for a server behind a relay that does not read", "http/server/relay/mod.rs", &["unsent_bytes: "]),
+    (
+        "before a server behind a relay is started again that has answered nothing",
+        "http/server/relay/door.rs",
+        &["FIRST_PAUSE: Duration = ", "MAX_PAUSE: Duration = "],
+    ),
+    ("calls that a relay has open at its end", "http/server/relay/mod.rs", &["GRACE: Duration = "]),
+    (
+        "closing a server behind a relay: messages are written; it exits by itself; it exits after SIGTERM",
+        "http/server/relay/upstream.rs",
+        &["flush: ", "exit: ", "term: "],
+    ),
+    (
         "tries to open a stream of HTTP again that bring nothing, in a row",
         "http/client/mod.rs",
         &["stream_tries: "],
@@ -339,6 +361,7 @@ fn the_guide_names_every_thread() {
         "client/changes/hub.rs",
         "transport/stderr.rs",
         "http/client/line.rs",
+        "http/server/relay/upstream.rs",
         "json/validation/mod.rs",
     ] {
         let code = source(file);

@@ -1,6 +1,8 @@
 //! What is left of the servers of a relay when their clients have gone: nothing. Linux only, to look.
 #![cfg(target_os = "linux")]
 
+#[path = "support/http.rs"]
+mod http;
 #[path = "support/mirror.rs"]
 mod mirror;
 #[path = "support/posts.rs"]
@@ -92,7 +94,7 @@ fn a_server_that_does_not_read_is_ended_all_the_same() {
         let mut posts = (0..64).map(|_| client.post(&mebibyte));
         let busy = posts.find(|answer| answer.status != 202).expect("there is an end to it");
         assert_eq!(busy.status, 503);
-        assert_eq!(busy.value()["error"]["message"], "server busy: 16777216 bytes wait for it");
+        assert_eq!(busy.value()["error"]["message"], "16777216 bytes wait for a peer that does not read");
         assert_eq!(client.delete(), 204);
         assert_eq!(call.join().expect("no panic").status, 404);
     });

@@ -1,5 +1,7 @@
 //! A relay between Modern clients and the one server that they share: nobody gets, or ends, what is another's.
 
+#[path = "support/http.rs"]
+mod http;
 #[path = "support/mirror.rs"]
 mod mirror;
 #[path = "support/posts.rs"]

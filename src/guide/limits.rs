@@ -75,6 +75,9 @@
 //! | tools whose mirrored arguments a client knows | 10,000 | | the next list starts anew; without them a server refuses the call |
 //! | redirects of one request over HTTP | 5 | | the call fails |
 //! | tries to open a stream of HTTP again that bring nothing, in a row | 5 | `HttpTransport::stream_tries` | the call fails; what a Legacy server says by itself is not heard, with a warning |
+//! | servers of a relay for Legacy clients; Modern ones share one more | 32 | `HttpServerBuilder::max_sessions` | whoever is idle for longest makes room, else status 503 |
+//! | open requests to a server behind a relay, and open subscriptions | 1,024 | | error -32603, "server busy" |
+//! | bytes for a server behind a relay that does not read | 16 MiB | | error -32603 |
 //!
 //! # Times
 //!
@@ -104,6 +107,9 @@
 //! | a stream of HTTP stays open after its answer, while others come | 500 ms | |
 //! | a connection of HTTP that nobody uses, unless the server says less | 30 s | |
 //! | an event of a stream over HTTP is kept, for a client that comes back | 300 s | |
+//! | before a server behind a relay is started again that has answered nothing | 100 ms; doubles up to 10 s | |
+//! | calls that a relay has open at its end | 5 s | |
+//! | closing a server behind a relay: messages are written; it exits by itself; it exits after SIGTERM | 1 s; 2 s; 2 s | |
 //! | closing: frames are written; the server exits by itself; it exits after SIGTERM; own threads end | 1 s; 2 s; 2 s; 500 ms | [`Patience`](crate::transport::Patience) |
 //! | a server's accepted requests, after the end of its input | 5 s | [`grace`](crate::server::ServerBuilder::grace) |
 //!

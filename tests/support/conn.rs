@@ -183,18 +183,29 @@ impl Conn {
 
     /// The messages of the next answer.
     #[track_caller]
-    pub(crate) fn messages(mut self) -> Vec<Value> {
-        let (head, mut framing) = self.head();
-        if head.is("text/event-stream") {
-            return Events { conn: self, framing, head, text: Vec::new() }.rest();
+    pub(crate) fn messages(self) -> Vec<Value> {
+        match self.answer() {
+            Ok(mut events) => events.rest(),
+            Err(response) => vec![response.json()],
         }
-        let mut response = head;
+    }
+
+    /// The next answer, whichever it is.
+    ///
+    /// # Errors
+    /// When it is no stream of events.
+    #[track_caller]
+    pub(crate) fn answer(mut self) -> Result<Events, Response> {
+        let (mut head, mut framing) = self.head();
+        if head.is("text/event-stream") {
+            return Ok(Events { conn: self, framing, head, text: Vec::new() });
+        }
         loop {
             let part = self.part(&mut framing);
             if part.is_empty() {
-                return vec![response.json()];
+                return Err(head);
             }
-            response.body.extend(part);
+            head.body.extend(part);
         }
     }
 

@@ -19,8 +19,18 @@ pub(crate) const ERROR: &str =
 
 /// A mirror; `early` is what it does before anything else.
 pub(crate) fn mirror(early: &str) -> ChildProcess {
+    let (_, command) = command(early);
+    ChildProcess::new(&command[0]).args(&command[1..]).env(ROLE, early)
+}
+
+/// What `env` is told to start one, and the command.
+pub(crate) fn command(early: &str) -> (String, Vec<String>) {
     let exe = std::env::current_exe().expect("the test binary");
-    ChildProcess::new(exe).args(["--exact", "child", "--quiet", "--nocapture"]).env(ROLE, early)
+    let exe = exe.to_str().expect("a path in Unicode");
+    (
+        format!("{ROLE}={early}"),
+        [exe, "--exact", "child", "--quiet", "--nocapture"].map(str::to_owned).to_vec(),
+    )
 }
 
 /// The body of the test `child`.

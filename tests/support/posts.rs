@@ -2,14 +2,11 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::net::SocketAddr;
 
 use serde_json::{Value, json};
 
-/// Long enough for a loaded machine; a test that waits this long has failed.
-const LONG: Duration = Duration::from_secs(30);
+use crate::http::{Conn, Events, Request, Response};
 
 /// Whom a message is for, and in which words.
 #[derive(Clone)]
@@ -21,8 +18,8 @@ pub(crate) struct Poster {
 /// An answer, read as far as was asked for.
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    headers: Vec<(String, String)>,
-    body: BufReader<Chunks>,
+    head: Response,
+    events: Option<Events>,
 }
 
 impl Poster {
@@ -33,8 +30,16 @@ impl Poster {
 
     /// A Legacy client of this revision, after its handshake.
     pub(crate) fn legacy(address: SocketAddr, version: &str) -> Self {
+        Self::try_legacy(address, version).expect("a session")
+    }
+
+    /// `None`: there is no room for it.
+    pub(crate) fn try_legacy(address: SocketAddr, version: &str) -> Option<Self> {
         let mut client = Self::new(address);
         let answer = client.initialize(version);
+        if answer.status == 503 {
+            return None;
+        }
         assert_eq!(answer.status, 200);
         client
             .headers
@@ -42,7 +47,7 @@ impl Poster {
         answer.only();
         let told = client.post(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
         assert_eq!(told.status, 202);
-        client
+        Some(client)
     }
 
     pub(crate) fn initialize(&self, version: &str) -> Answer {
@@ -64,18 +69,19 @@ impl Poster {
     }
 
     pub(crate) fn send(&self, method: &str, path: &str, body: &str) -> Answer {
-        let mut socket = TcpStream::connect(self.address).expect("connects");
-        socket.set_read_timeout(Some(LONG)).expect("a time-out");
-        let mut head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
-             Accept: application/json, text/event-stream\r\nConnection: close\r\n",
-            body.len()
-        );
-        for (name, value) in &self.headers {
-            head += &format!("{name}: {value}\r\n");
+        let mut request = Request::new(method, path)
+            .with("Content-Type", "application/json")
+            .with("Accept", "application/json, text/event-stream")
+            .with_body(body);
+        request.headers.extend(self.headers.iter().cloned());
+        let mut conn = Conn::to(self.address);
+        conn.send(&request);
+        match conn.answer() {
+            Ok(events) => {
+                Answer { status: events.head.status, head: events.head.clone(), events: Some(events) }
+            }
+            Err(head) => Answer { status: head.status, head, events: None },
         }
-        socket.write_all(format!("{head}\r\n{body}").as_bytes()).expect("sent");
-        Answer::read(socket)
     }
 
     /// A Modern request, with all that it needs to say; `params` begin with their brace.
@@ -126,46 +132,19 @@ impl Poster {
 }
 
 impl Answer {
-    fn read(socket: TcpStream) -> Self {
-        let mut socket = BufReader::new(socket);
-        let mut line = String::new();
-        socket.read_line(&mut line).expect("an answer");
-        let status = line.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
-        let mut headers = Vec::new();
-        loop {
-            let mut line = String::new();
-            socket.read_line(&mut line).expect("a header");
-            let Some((name, value)) = line.trim_end().split_once(':') else { break };
-            headers.push((name.to_lowercase(), value.trim().to_owned()));
-        }
-        let is_chunked =
-            headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked");
-        let body = BufReader::new(Chunks { socket, left: if is_chunked { Some(0) } else { None } });
-        Self { status, headers, body }
-    }
-
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
-    }
-
-    fn is_stream(&self) -> bool {
-        self.header("content-type") == Some("text/event-stream")
+        self.head.header(name)
     }
 
     /// The next message; `None` at the end.
     pub(crate) fn next(&mut self) -> Option<String> {
-        if !self.is_stream() {
-            let mut body = String::new();
-            self.body.read_to_string(&mut body).expect("text");
+        let Some(events) = &mut self.events else {
+            let body = String::from_utf8(std::mem::take(&mut self.head.body)).expect("text");
             return Some(body).filter(|body| !body.is_empty());
-        }
+        };
         loop {
-            let mut line = String::new();
-            if self.body.read_line(&mut line).expect("text") == 0 {
-                return None;
-            }
-            match line.trim_end_matches('\n').strip_prefix("data: ") {
-                Some(message) if !message.is_empty() => return Some(message.to_owned()),
+            match events.event()?.data {
+                Some(message) if !message.is_empty() => return Some(message),
                 _ => {}
             }
         }
@@ -186,31 +165,5 @@ impl Answer {
     pub(crate) fn value(self) -> Value {
         let text = self.only();
         serde_json::from_str(&text.replace("1e400", "0")).unwrap_or_else(|e| panic!("{text}: {e}"))
-    }
-}
-
-/// The bytes of a body, without what says how long its parts are.
-struct Chunks {
-    socket: BufReader<TcpStream>,
-    /// Of this chunk; `None`: up to the end.
-    left: Option<usize>,
-}
-
-impl Read for Chunks {
-    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
-        let Some(left) = &mut self.left else { return self.socket.read(buf) };
-        if *left == 0 {
-            let mut line = String::new();
-            self.socket.read_line(&mut line)?;
-            if line.trim().is_empty() {
-                line.clear();
-                self.socket.read_line(&mut line)?;
-            }
-            *left = usize::from_str_radix(line.trim(), 16).unwrap_or(0);
-        }
-        let wanted = buf.len().min(*left);
-        let read = self.socket.read(&mut buf[..wanted])?;
-        *left -= read;
-        Ok(read)
     }
 }

@@ -348,7 +348,9 @@ impl Exchange {
         if self.expect_less() {
             self.finish(error, message);
         } else if let Err(reason) = self.event(&message) {
-            log::debug!("an answer was not sent: {reason:?}");
+            // Its client would wait for it for ever.
+            log::debug!("a batch is given up, of which an answer was not sent: {reason:?}");
+            self.abandon(Response::new(500));
         }
     }
 

@@ -92,8 +92,8 @@ impl HttpServer {
     /// on the era, as over HTTP a request is all there is of a Modern client:
     ///
     /// - A Legacy client has a server of its own from its `initialize` until its session ends, and messages keep their ids. What
-    ///   the server asks and tells goes over the stream that its client has opened by a GET, or over that of a call that is open, or
-    ///   waits for the former; a `ping` that would have to wait is answered here. If the server ends, so does the session. By default
+    ///   the server asks and tells goes over the stream of the one call that is open; if there is none, or are several, over the
+    ///   stream that its client has opened by a GET; if there is no such, over that of any call, or it waits. A `ping` that would have to wait is answered here. If the server ends, so does the session. By default
     ///   there may be 32 of them, see [`max_sessions`](HttpServerBuilder::max_sessions); whoever is idle for longest makes room.
     /// - Modern clients share one server, to which they are one client: it must not keep for one what no other may see. Ids, progress
     ///   tokens and ids of subscriptions are replaced on the way there and put back on the way back; a client that closes its

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::upstream::Upstream;
 use crate::error::Seconds;
+use crate::http::server::wire;
 
 /// Before a server is reached anew that ended without having answered anything; doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -54,6 +55,7 @@ impl Door {
                 Stage::Open(upstream) => return Ok(Arc::clone(upstream)),
                 Stage::Over(reason) => return Err(reason.clone()),
                 Stage::Opening => {
+                    wire::lend();
                     state = self.opened.wait(state).unwrap_or_else(PoisonError::into_inner);
                 }
                 Stage::Shut => break,

@@ -40,6 +40,9 @@ use crate::peer::{Call, Limits};
 use crate::sync::{CancelToken, Deadline};
 use crate::transport::{DEFAULT_MAX_FRAME_BYTES, Tap, Transport};
 
+/// How long calls may take that are open at the end.
+const GRACE: Duration = Duration::from_secs(5);
+
 /// So many Legacy clients may have a server of their own by default.
 pub(super) const MAX_SERVERS: usize = 32;
 
@@ -132,7 +135,7 @@ impl Backend for Relay {
     }
 
     fn grace(&self) -> Duration {
-        Duration::from_secs(5)
+        GRACE
     }
 
     fn tap(&self) -> Option<&Arc<dyn Tap>> {
@@ -185,7 +188,6 @@ impl Drop for Serving<'_> {
     }
 }
 
-/// How long each step of ending a server may take.
 const _: () = assert!(
     PATIENCE.flush.as_secs() + PATIENCE.exit.as_secs() + PATIENCE.term.as_secs() + 2 < TO_END.as_secs(),
     "what ends a server takes longer"

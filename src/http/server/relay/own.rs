@@ -21,8 +21,9 @@ use crate::sync::Deadline;
 
 /// A Legacy client and the server of its own: messages pass with the ids they have.
 ///
-/// What the server says of itself goes over the stream that the client has opened for that, or else over that of a call that
-/// is open; without either it waits for the former. The server is reached with the client's first message, and both end together.
+/// What the server says of itself goes over the stream of the one call that is open, as it most likely belongs to that, and so
+/// comes before the answer. If there is none, or are several, it goes over the stream that the client has opened for such, or
+/// else over that of any call; without either it waits for the former. The server is reached with the client's first message, and both end together.
 pub(super) struct OwnLine {
     me: Weak<Self>,
     reach: Arc<Reach>,
@@ -76,7 +77,7 @@ impl OwnLine {
         let sent = upstream.send(&one_line(text));
         sent.map_err(|why| {
             self.take(&call.id);
-            not_sent(&why)
+            not_sent(why)
         })
     }
 
@@ -98,7 +99,20 @@ impl OwnLine {
     fn tell(&self, text: &str) -> Result<(), NotSent> {
         let ended = || NotSent::Closed("the session has ended".to_owned());
         let session = self.session.upgrade().ok_or_else(ended)?;
-        session.standing().message(text.as_bytes())
+        let over_call = self.only().and_then(|(call, way)| call.while_open(|| way.message(text.as_bytes())));
+        match over_call {
+            Some(Ok(())) => Ok(()),
+            // Its client has gone, or does not read.
+            _ => session.standing().message(text.as_bytes()),
+        }
+    }
+
+    /// The one call that is open, if it has a stream.
+    fn only(&self) -> Option<(Arc<Call>, Way)> {
+        let calls = self.calls();
+        let open =
+            calls.values().next().filter(|open| calls.len() == 1 && matches!(open.way, Way::Exchange(_)))?;
+        Some((Arc::clone(&open.call), open.way.clone()))
     }
 
     /// Something that the server asks of the client, or of whoever can say it.
@@ -109,11 +123,7 @@ impl OwnLine {
             begin_result(&mut answer, Some(id));
             answer.extend_from_slice(b"{}}");
         } else if let Err(why) = self.tell(text) {
-            write_error(
-                &mut answer,
-                Some(id),
-                &ErrorObject::internal(format!("the client is not reached: {why:?}")),
-            );
+            write_error(&mut answer, Some(id), &ErrorObject::internal(not_sent(why)));
         } else {
             return;
         }
@@ -194,7 +204,7 @@ impl Line for OwnLine {
             }
         }
         let upstream = self.upstream().map_err(ErrorObject::internal)?;
-        upstream.send(&one_line(text)).map_err(|why| ErrorObject::internal(not_sent(&why)))
+        upstream.send(&one_line(text)).map_err(|why| ErrorObject::internal(not_sent(why)))
     }
 
     /// The server says whether it is alive.

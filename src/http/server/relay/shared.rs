@@ -93,7 +93,7 @@ impl SharedLine {
         let sent = upstream.send(&replaced(&text, [(marks.id, &own), (marks.token, &own)]));
         if let Err(why) = sent {
             self.take(number);
-            return Err(ErrorObject::internal(not_sent(&why)));
+            return Err(ErrorObject::internal(not_sent(why)));
         }
         // Its client may have gone before the call was among the others.
         if call.while_open(|| ()).is_none() && self.take(number).is_some() {
@@ -247,7 +247,7 @@ impl Line for SharedLine {
         let text = std::str::from_utf8(message).map_err(ErrorObject::invalid_request)?;
         let text = one_line(text);
         Marks::of_client(&text).map_err(ErrorObject::invalid_request)?;
-        self.upstream()?.send(&text).map_err(|why| ErrorObject::internal(not_sent(&why)))
+        self.upstream()?.send(&text).map_err(|why| ErrorObject::internal(not_sent(why)))
     }
 
     fn given_up(&self, call: &Arc<Call>) {

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -13,7 +13,9 @@ use super::splice::one_line;
 use crate::jsonrpc::{BadFrame, Incoming, RequestId, is_empty_line};
 use crate::peer::{self, Limits, NotSent, Outbox, Writing};
 use crate::sync::{Deadline, Mutex, lock};
-use crate::transport::{FrameRead, Link, OpenOptions, Patience, Received, Transport};
+use crate::transport::{
+    FailureKind, FrameRead, Link, OpenOptions, Patience, Received, RequestFailure, Transport,
+};
 
 /// How long each step of ending a server may take.
 pub(super) const PATIENCE: Patience = Patience {
@@ -25,6 +27,9 @@ pub(super) const PATIENCE: Patience = Patience {
 
 /// How long after the end of a server its output may last.
 const LAST_WORDS: Duration = Duration::from_millis(250);
+
+/// So many lines that are no messages go to the log.
+const REPORTED_NOISE: u32 = 5;
 
 /// Hears what a server says. Called by the thread that reads: must not block.
 pub(super) trait Hears: Send + Sync + 'static {
@@ -48,6 +53,8 @@ pub(super) struct Upstream {
     /// Whether somebody sees to its end.
     is_ending: AtomicBool,
     has_answered: AtomicBool,
+    /// Lines that are no messages.
+    noise: AtomicU32,
     /// Until it is told of the end.
     hears: Mutex<Option<Arc<dyn Hears>>>,
     /// Disconnected when nothing more is read.
@@ -74,6 +81,7 @@ impl Upstream {
             link: connection.link,
             is_ending: AtomicBool::new(false),
             has_answered: AtomicBool::new(false),
+            noise: AtomicU32::new(0),
             hears: Mutex::new(Some(Arc::clone(&hears))),
             reading,
             slot: Mutex::new(Some(slot)),
@@ -185,10 +193,15 @@ impl Upstream {
                 }
                 Ok(Received::Frame) => self.accept(&frame, hears),
                 Ok(Received::TooLong(limit)) => self.refuse(&frame, &BadFrame::too_long(limit), hears),
-                Ok(Received::Failed) => match reader.take_failure() {
-                    Some(failure) => hears.failed(&failure.id, failure.problem),
-                    None => log::debug!("a failure without a request"),
-                },
+                Ok(Received::Failed) => {
+                    let Some(RequestFailure { id, kind, problem, .. }) = reader.take_failure() else {
+                        continue;
+                    };
+                    hears.failed(&id, problem);
+                    if kind == FailureKind::SessionEnded {
+                        return "its session has ended".to_owned();
+                    }
+                }
                 Ok(Received::End) => return "its output has ended".to_owned(),
                 Err(e) => return format!("reading failed: {e}"),
             }
@@ -222,15 +235,18 @@ impl Upstream {
     fn refuse(&self, frame: &[u8], bad: &BadFrame, hears: &dyn Hears) {
         match peer::garbled_answer(&String::from_utf8_lossy(frame)) {
             Some(id) => hears.failed(&id, format!("the answer cannot be read: {}", bad.error.message)),
-            None => log::warn!("ignored a line of {}, which is no message: {}", self.name(), bad.error),
+            None if self.noise.fetch_add(1, Ordering::Relaxed) < REPORTED_NOISE => {
+                log::warn!("skipped a line of {}, which is no message: {}", self.name(), bad.error);
+            }
+            None => {}
         }
     }
 }
 
-/// The error of a message that was not sent.
-pub(super) fn not_sent(why: &NotSent) -> String {
+/// Why a message was not sent, in words for its sender.
+pub(super) fn not_sent(why: NotSent) -> String {
     match why {
-        NotSent::Full(limit) => format!("server busy: {limit} bytes wait for it"),
-        NotSent::Closed(reason) => reason.clone(),
+        NotSent::Full(limit) => format!("{limit} bytes wait for a peer that does not read"),
+        NotSent::Closed(reason) => reason,
     }
 }
