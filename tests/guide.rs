@@ -120,6 +120,68 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ("the stack that comparing takes", "json/validation/counted.rs", &["STACK_BYTES: usize = "]),
     ("problems of one value that are told", "json/validation/mod.rs", &["PROBLEMS: usize = "]),
     ("tools of a server whose results a client compares", "client/results.rs", &["MAX_SCHEMAS: usize = "]),
+    ("calls under way over HTTP, client", "http/client/mod.rs", &["max_calls: "]),
+    ("messages that wait to be sent over HTTP, client", "http/client/line.rs", &["MAX_WAITING: usize = "]),
+    (
+        "notifications and responses under way over HTTP, client",
+        "http/client/line.rs",
+        &["MAX_NOTES: usize = "],
+    ),
+    ("streams open over HTTP, client", "http/client/line.rs", &["MAX_STREAMS: usize = "]),
+    ("frames from HTTP that wait for the client's reader", "http/client/line.rs", &["MAX_FRAMES: usize = "]),
+    (
+        "connections that wait for the next request over HTTP, client",
+        "http/client/agents.rs",
+        &["MAX_IDLE: usize = "],
+    ),
+    (
+        "streams that stay open after their answer, client",
+        "http/client/exchange.rs",
+        &["MAX_LINGERING: usize = "],
+    ),
+    ("tools whose mirrored arguments a client knows", "http/client/learned.rs", &["MAX_TOOLS: usize = "]),
+    ("redirects of one request over HTTP", "http/client/wire.rs", &["MAX_REDIRECTS: usize = "]),
+    (
+        "tries to open a stream of HTTP again that bring nothing, in a row",
+        "http/client/mod.rs",
+        &["stream_tries: "],
+    ),
+    ("looking up a host for HTTP, and then connecting to it", "http/client/mod.rs", &["connect_timeout: "]),
+    (
+        "a stream of HTTP that brings nothing, not even a comment",
+        "http/client/mod.rs",
+        &["read_timeout: Some("],
+    ),
+    (
+        "before a stream of HTTP is opened again, if the server does not say",
+        "http/client/stream.rs",
+        &["RETRY: Duration = "],
+    ),
+    (
+        "the same after tries that brought nothing, which doubles; and at least",
+        "http/client/stream.rs",
+        &["MAX_PAUSE: Duration = ", "MIN_PAUSE: Duration = "],
+    ),
+    (
+        "a server of HTTP accepts a notification or a response",
+        "http/client/posting.rs",
+        &["NOTE_TIME: Duration = "],
+    ),
+    (
+        "the first event of a server that may speak HTTP+SSE",
+        "http/client/old.rs",
+        &["ENDPOINT_TIME: Duration = "],
+    ),
+    (
+        "a stream of HTTP stays open after its answer, while others come",
+        "http/client/exchange.rs",
+        &["LINGER: Duration = "],
+    ),
+    (
+        "a connection of HTTP that nobody uses, unless the server says less",
+        "http/client/agents.rs",
+        &["IDLE: Duration = "],
+    ),
     ("settling the protocol, all of it", "client/builder.rs", &["connect: Some("]),
     ("the answer to `server/discover`", "client/builder.rs", &["probe: "]),
     ("a call, from the moment it is made, writing included", "client/builder.rs", &["call: Some("]),
@@ -251,6 +313,7 @@ fn the_guide_names_every_thread() {
         "client/notices.rs",
         "client/changes/hub.rs",
         "transport/stderr.rs",
+        "http/client/line.rs",
         "json/validation/mod.rs",
     ] {
         let code = source(file);

@@ -62,6 +62,16 @@
 //! | the stack that comparing takes | 1 MiB | | it does not fit |
 //! | problems of one value that are told | 20 | | the first ones |
 //! | tools of a server whose results a client compares | 1,024 | | those of others are not compared, with a warning |
+//! | calls under way over HTTP, client | 64 | `HttpTransport::max_calls` | further ones wait for a thread |
+//! | messages that wait to be sent over HTTP, client | 4,096 | | a call fails; a notification is dropped, with a warning |
+//! | notifications and responses under way over HTTP, client | 8 | | further ones wait |
+//! | streams open over HTTP, client | 66 | | a further subscription fails |
+//! | frames from HTTP that wait for the client's reader | 64 | | the streams they come from wait |
+//! | connections that wait for the next request over HTTP, client | 8 | | the oldest is closed |
+//! | streams that stay open after their answer, client | 8 | | the oldest is closed |
+//! | tools whose mirrored arguments a client knows | 10,000 | | the next list starts anew; without them a server refuses the call |
+//! | redirects of one request over HTTP | 5 | | the call fails |
+//! | tries to open a stream of HTTP again that bring nothing, in a row | 5 | `HttpTransport::stream_tries` | the call fails; what a Legacy server says by itself is not heard, with a warning |
 //!
 //! # Times
 //!
@@ -80,6 +90,14 @@
 //! | the same at least | 1 s | |
 //! | between two looks at a task, as a server suggests | 1 s | [`TaskOptions::with_poll_interval`](crate::server::TaskOptions::with_poll_interval) |
 //! | between two looks at a task, as a client accepts: at least, and at most | 50 ms; 60 s | |
+//! | looking up a host for HTTP, and then connecting to it | 10 s | `HttpTransport::connect_timeout` |
+//! | a stream of HTTP that brings nothing, not even a comment | 300 s | `HttpTransport::read_timeout` |
+//! | before a stream of HTTP is opened again, if the server does not say | 1 s | |
+//! | the same after tries that brought nothing, which doubles; and at least | 30 s at most; 100 ms | |
+//! | a server of HTTP accepts a notification or a response | 10 s | |
+//! | the first event of a server that may speak HTTP+SSE | 5 s | |
+//! | a stream of HTTP stays open after its answer, while others come | 500 ms | |
+//! | a connection of HTTP that nobody uses, unless the server says less | 30 s | |
 //! | an event of a stream over HTTP is kept, for a client that comes back | 300 s | |
 //! | closing: frames are written; the server exits by itself; it exits after SIGTERM; own threads end | 1 s; 2 s; 2 s; 500 ms | [`Patience`](crate::transport::Patience) |
 //! | a server's accepted requests, after the end of its input | 5 s | [`grace`](crate::server::ServerBuilder::grace) |
