@@ -2,7 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
-#[path = "support/http.rs"]
+#[path = "support/scripted_http.rs"]
 mod http;
 mod support;
 

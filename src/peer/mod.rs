@@ -363,6 +363,15 @@ impl Peer {
         self.0.end.get().is_some()
     }
 
+    /// Waits until no request of ours waits for an answer, at most `time`.
+    pub(crate) fn await_answers(&self, time: Duration) {
+        let deadline = Deadline::after(Some(time));
+        // Looking now and then is good enough for what hardly ever happens; calls that end pay nothing for it.
+        while !self.0.pending.is_empty() && !deadline.has_passed() && self.0.end.get().is_none() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// Whether reading has ended; with what error, if any.
     pub(crate) fn end(&self) -> Option<Option<String>> {
         self.0.end.get().cloned()

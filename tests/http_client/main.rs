@@ -1,6 +1,6 @@
 //! The client's side of HTTP, before servers that follow a script.
 
-#[path = "../support/http.rs"]
+#[path = "../support/scripted_http.rs"]
 mod http;
 
 mod end;

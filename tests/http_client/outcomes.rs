@@ -215,3 +215,63 @@ fn messages_in_an_array_are_each_their_own() {
     assert_eq!(line.failure(2), (OutcomeUnknown, "HTTP 200 OK with JSON that is no answer: []".to_owned()));
     line.expect_silence();
 }
+
+#[test]
+fn nothing_is_sent_twice() {
+    let server = ScriptedHttp::start();
+    let mut line = Line::to(&server);
+    line.ask_modern(1, "tools/list", json!({}));
+    server.expect("tools/list").result(json!({}));
+    line.result(1);
+    // It takes the next request on the same connection, and is gone.
+    line.ask_modern(2, "tools/call", json!({"name": "t"}));
+    let arrived = server.expect("tools/call");
+    assert_eq!(arrived.connection, 0);
+    drop(arrived);
+    assert_eq!(
+        line.failure(2),
+        (OutcomeUnknown, "sent, and then: the server closed the connection".to_owned())
+    );
+    assert!(server.try_next().is_none());
+}
+
+#[test]
+fn half_a_request_was_not_sent() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/mcp", listener.local_addr().expect("bound"));
+    let mut line = Line::open(tinymcp::http::HttpTransport::new(&url).expect("an address"));
+    // More than fits between the two.
+    line.ask_modern(1, "tools/call", json!({"name": "t", "arguments": {"text": "x".repeat(30_000_000)}}));
+    drop(listener.accept().expect("connects"));
+    let (kind, problem) = line.failure(1);
+    assert_eq!(kind, NotSent);
+    assert!(problem.starts_with("not sent: "), "{problem}");
+}
+
+#[cfg(feature = "tls")]
+#[test]
+fn a_server_without_a_certificate_is_sent_nothing() {
+    let server = ScriptedHttp::start();
+    let url = server.url("/mcp").replace("http://", "https://");
+    let transport = tinymcp::http::HttpTransport::new(&url).expect("an address");
+    for (pem, problem) in [
+        ("", "invalid use: the root certificates: there is none"),
+        ("-----BEGIN CERTIFICATE-----\nnot\n", "invalid use: the root certificates: "),
+    ] {
+        let refused = transport.clone().root_certificates(pem.as_bytes()).expect_err("refused").to_string();
+        assert!(refused.starts_with(problem), "{refused}");
+    }
+    let mut line = Line::open(transport);
+    line.ask_modern(1, "tools/list", json!({}));
+    assert_eq!(line.failure(1).0, NotSent);
+    assert!(server.try_next().is_none());
+}
+
+#[cfg(not(feature = "tls"))]
+#[test]
+fn https_names_the_feature_that_it_needs() {
+    let refused =
+        tinymcp::http::HttpTransport::new("https://example.com/mcp?key=secret").expect_err("refused");
+    let want = "unsupported: https://example.com/mcp: https needs the feature tls of tinymcp";
+    assert_eq!(refused.to_string(), want);
+}

@@ -56,7 +56,7 @@ pub(super) struct Legacy {
 
 /// A message on its way.
 struct Parcel {
-    outgoing: Outgoing,
+    outgoing: Box<Outgoing>,
     exchange: Arc<Exchange>,
 }
 
@@ -190,7 +190,7 @@ impl Line {
         let purpose = if outgoing.id().is_some() { Purpose::Call } else { Purpose::Note };
         let begun = self.exchanges.begin(purpose, outgoing.id().cloned(), is_modern);
         let Some(exchange) = begun else { return };
-        let parcel = Parcel { outgoing, exchange };
+        let parcel = Parcel { outgoing: Box::new(outgoing), exchange };
         let refused = {
             let mut queue = lock(&self.queue);
             if !queue.is_held && queue.waiting.is_empty() {

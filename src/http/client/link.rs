@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::select;
+use serde_json::value::RawValue;
 use ureq::http::{HeaderMap, Method as Verb};
 
 use super::exchange::Purpose;
@@ -13,6 +14,7 @@ use super::outgoing::Outgoing;
 use super::settings::OutgoingRequest;
 use super::wire::Call;
 use crate::http::headers;
+use crate::http::mirrored::of_schema;
 use crate::jsonrpc::is_empty_line;
 use crate::transport::{Ending, FrameRead, FrameWrite, Link, Patience, Received, RequestFailure};
 
@@ -147,8 +149,8 @@ impl Link for HttpLink {
         &self.name
     }
 
-    fn mirrors_arguments(&self) -> bool {
-        true
+    fn refuses_tool(&self, input_schema: &RawValue) -> Option<String> {
+        of_schema(input_schema).err()
     }
 
     fn interrupt(&self) {

@@ -29,6 +29,7 @@ pub struct HttpServerBuilder {
     events: Option<Arc<dyn EventStore>>,
     max_sessions: usize,
     session_idle: Duration,
+    session_prefix: Option<String>,
     limits: Limits,
 }
 
@@ -48,6 +49,7 @@ impl HttpServerBuilder {
             events: Some(Arc::new(MemoryEvents::new())),
             max_sessions: 1000,
             session_idle: Duration::from_secs(30 * 60),
+            session_prefix: None,
             limits: Limits {
                 head_bytes: 16 * 1024,
                 headers: 100,
@@ -147,6 +149,15 @@ impl HttpServerBuilder {
         self
     }
 
+    /// Begins the id of a new session with the value of the header `name`, and a dash: for a proxy that chooses among several
+    /// servers by the beginning of a session's id. The proxy must set the header of every request, so that no client can. Up to 64
+    /// letters and digits of ASCII; a request without that gets an id without it.
+    #[must_use]
+    pub fn session_prefix_from(mut self, name: impl Into<String>) -> Self {
+        self.session_prefix = Some(name.into());
+        self
+    }
+
     /// How many connections may be open; further ones get a 503. Default: 16,384.
     #[must_use]
     pub fn max_connections(mut self, connections: usize) -> Self {
@@ -227,6 +238,7 @@ impl HttpServerBuilder {
             sessions: Sessions::new(self.max_sessions, self.session_idle),
             events: self.events,
             paths: self.paths,
+            session_prefix: self.session_prefix,
             server,
         });
         let wire = Wire::new(listener, self.limits, Arc::clone(&endpoint)).map_err(cannot)?;

@@ -42,6 +42,8 @@ pub(super) struct Endpoint {
     pub(super) sessions: Arc<Sessions>,
     pub(super) events: Option<Arc<dyn EventStore>>,
     pub(super) paths: Paths,
+    /// The header by which a proxy says how the id of a new session is to begin.
+    pub(super) session_prefix: Option<String>,
 }
 
 /// Where things are.
@@ -98,6 +100,9 @@ impl Service for Endpoint {
         let from = Inbound { head: &head, principal: &principal, body: &body };
         match (route, head.method()) {
             (Route::Mcp, "POST") => self.post(from, reply),
+            (_, "GET") if !accepts(&head, &["text/event-stream", "text/*", "*/*"]) => {
+                reply.answer(refusal(406, "the client must accept text/event-stream"));
+            }
             (Route::Mcp, "GET") => self.listen(&from, reply),
             (Route::Mcp, _) => self.delete(&from, reply),
             (Route::PairStream, _) => self.open_pair(&from, reply),
@@ -269,21 +274,23 @@ enum Era<'a> {
 /// # Errors
 /// The status and what is wrong.
 fn acceptable(head: &Head) -> Result<(), (u16, String)> {
-    let is = |text: &str, wanted: &str| {
-        text.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case(wanted))
-    };
     let content_type = head.header("content-type").unwrap_or("application/json");
     if !is(content_type, "application/json") {
         return Err((415, format!("the Content-Type is {content_type:?}, expected application/json")));
     }
-    let fits = |kind: &str| {
-        ["application/json", "text/event-stream", "*/*", "application/*", "text/*"]
-            .iter()
-            .any(|known| is(kind, known))
-    };
-    let mut accepts = head.headers("accept").flat_map(|accept| accept.split(',')).peekable();
-    if accepts.peek().is_some() && !accepts.any(fits) {
+    if !accepts(head, &["application/json", "text/event-stream", "*/*", "application/*", "text/*"]) {
         return Err((406, "the client must accept application/json and text/event-stream".to_owned()));
     }
     Ok(())
+}
+
+/// Whether the client takes one of these, or does not say what it takes.
+fn accepts(head: &Head, kinds: &[&str]) -> bool {
+    let mut accepted = head.headers("accept").flat_map(|accept| accept.split(',')).peekable();
+    accepted.peek().is_none() || accepted.any(|kind| kinds.iter().any(|known| is(kind, known)))
+}
+
+/// Whether `text` names this media type, with parameters or without.
+fn is(text: &str, wanted: &str) -> bool {
+    text.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case(wanted))
 }

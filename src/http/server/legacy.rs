@@ -45,14 +45,14 @@ impl Endpoint {
         };
         match incoming {
             Ok(Incoming::Request { id, method, params }) => {
-                self.serve_request(&session, id, Request { method: &method, params }, reply);
+                self.serve_request(&session, &from, id, Request { method: &method, params }, reply);
             }
             Ok(other) => {
                 self.hear(&session, other);
                 reply.answer(Response::new(202));
             }
             Err(bad) if bad.is_batch && session.line.role().accepts_batches() => {
-                self.serve_batch(&session, from.body, reply);
+                self.serve_batch(&session, &from, reply);
             }
             Err(bad) => reply.answer(error_response(400, bad.id.as_ref(), &bad.error)),
         }
@@ -78,7 +78,7 @@ impl Endpoint {
         // One of somebody else is as unknown as any.
         // spec: 2025-11-25 basic/transports#session-management (MUST be 404)
         session
-            .filter(|session| session.principal == *from.principal)
+            .filter(|session| session.is_of(from.principal))
             .ok_or_else(|| (404, "the session is unknown, or has ended".to_owned()))
     }
 
@@ -86,7 +86,10 @@ impl Endpoint {
     pub(super) fn new_session(&self, from: &Inbound<'_>, is_pair: bool) -> Result<Arc<Session>, String> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).map_err(|e| format!("no random numbers: {e}"))?;
-        let id = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let prefix = self.session_prefix.as_ref().and_then(|name| from.head.header(name));
+        let mut id =
+            prefix.filter(|prefix| fits(prefix)).map(|prefix| format!("{prefix}-")).unwrap_or_default();
+        id.extend(bytes.iter().map(|byte| format!("{byte:02x}")));
         Ok(Session::new(NewSession {
             id,
             is_pair,
@@ -123,14 +126,21 @@ impl Endpoint {
         reply.answer(response);
     }
 
-    fn serve_request(&self, session: &Arc<Session>, id: RequestId, request: Request<'_>, reply: Reply) {
+    fn serve_request(
+        &self,
+        session: &Arc<Session>,
+        from: &Inbound<'_>,
+        id: RequestId,
+        request: Request<'_>,
+        reply: Reply,
+    ) {
         if request.method == "ping" && !session.is_open(&id) {
             let mut body = Vec::new();
             begin_result(&mut body, Some(&id));
             body.extend_from_slice(b"{}}");
             return reply.answer(json_response(200, body));
         }
-        let call = match session.begin(id.clone()) {
+        let call = match session.begin(id.clone(), from.principal) {
             Ok(call) => call,
             Err(NotServed::Duplicate) => {
                 // Without the id: an answer to it would be taken for the first call's.
@@ -193,8 +203,8 @@ impl Endpoint {
     /// Several messages, in 2025-03-26 alone: the requests are served in turn, and answered together.
     ///
     /// spec: 2025-03-26 basic/transports#sending-messages-to-the-server
-    fn serve_batch(&self, session: &Arc<Session>, body: &[u8], reply: Reply) {
-        let messages = match peer::split_batch(body) {
+    fn serve_batch(&self, session: &Arc<Session>, from: &Inbound<'_>, reply: Reply) {
+        let messages = match peer::split_batch(from.body) {
             Ok(messages) => messages,
             Err(problem) => return reply.answer(error_response(400, None, &BadFrame::batch(problem).error)),
         };
@@ -213,22 +223,24 @@ impl Endpoint {
                     answer.extend_from_slice(b"{}}");
                     answers.push(answer);
                 }
-                Ok(Incoming::Request { id, method, params }) => match session.begin(id.clone()) {
-                    Ok(call) => {
-                        let request = Request { method: &method, params };
-                        let run = self.run(session.line.role(), &outlet, &call, request);
-                        if let Some((_, answer)) = run.filter(|_| session.finish(&call)) {
-                            answers.push(answer);
+                Ok(Incoming::Request { id, method, params }) => {
+                    match session.begin(id.clone(), from.principal) {
+                        Ok(call) => {
+                            let request = Request { method: &method, params };
+                            let run = self.run(session.line.role(), &outlet, &call, request);
+                            if let Some((_, answer)) = run.filter(|_| session.finish(&call)) {
+                                answers.push(answer);
+                            }
+                            session.served();
                         }
-                        session.served();
+                        Err(NotServed::Duplicate) => {
+                            answers.push(refusal(400, format!("request id {id} is in use")).body);
+                        }
+                        Err(NotServed::Full(limit)) => {
+                            answers.push(error_response(503, Some(&id), &peer::busy(limit)).body);
+                        }
                     }
-                    Err(NotServed::Duplicate) => {
-                        answers.push(refusal(400, format!("request id {id} is in use")).body);
-                    }
-                    Err(NotServed::Full(limit)) => {
-                        answers.push(error_response(503, Some(&id), &peer::busy(limit)).body);
-                    }
-                },
+                }
                 Ok(other) => self.hear(session, other),
                 Err(bad) => answers.push(error_response(400, bad.id.as_ref(), &bad.error).body),
             }
@@ -285,4 +297,9 @@ impl Endpoint {
             Err((status, problem)) => reply.answer(refusal(status, problem)),
         }
     }
+}
+
+/// Whether the id of a session may begin like this.
+fn fits(prefix: &str) -> bool {
+    (1..=64).contains(&prefix.len()) && prefix.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }

@@ -59,7 +59,8 @@ impl Endpoint {
     /// spec: 2026-07-28 basic/transports/streamable-http#server-validation
     fn check(&self, modern: &ModernRequest<'_>) -> Result<(), ErrorObject> {
         let ModernRequest { head, request, members, meta: fields, .. } = modern;
-        let header = single(head, headers::PROTOCOL_VERSION)?
+        let header = single(head, headers::PROTOCOL_VERSION)
+            .map_err(mismatch)?
             .ok_or_else(|| mismatch("the MCP-Protocol-Version header is missing"))?;
         let at = |name: &'static str| {
             move |e: JsonError| ErrorObject::invalid_params(e.inside(name).inside("_meta").inside("params"))
@@ -75,8 +76,9 @@ impl Endpoint {
         if self.server.offered().contains(&ProtocolVersion::from(&*version)) {
             field(meta::CLIENT_CAPABILITIES).map_err(at(meta::CLIENT_CAPABILITIES))?;
         }
-        let sent =
-            single(head, headers::METHOD)?.ok_or_else(|| mismatch("the Mcp-Method header is missing"))?;
+        let sent = single(head, headers::METHOD)
+            .map_err(mismatch)?
+            .ok_or_else(|| mismatch("the Mcp-Method header is missing"))?;
         if sent != request.method {
             return Err(differs("Mcp-Method", sent, request.method));
         }
@@ -85,7 +87,7 @@ impl Endpoint {
             let body = members.iter().find(|(name, _)| *name == source).and_then(|(_, raw)| string(raw).ok());
             // Without it the body is at fault, which is told where it is read.
             if let Some(body) = body {
-                match single(head, headers::NAME)? {
+                match single(head, headers::NAME).map_err(mismatch)? {
                     Some(sent) => {
                         let sent = value::decode(sent).map_err(|e| mismatch(format!("Mcp-Name: {e}")))?;
                         if sent != body {
@@ -106,12 +108,12 @@ impl Endpoint {
     }
 }
 
-/// The one value of a header.
-fn single<'a>(head: &'a Head, name: &str) -> Result<Option<&'a str>, ErrorObject> {
+/// The one value of a header. Of several, whoever looked at it before may have taken another one.
+pub(super) fn single<'a>(head: &'a Head, name: &str) -> Result<Option<&'a str>, String> {
     let mut values = head.headers(name);
     match (values.next(), values.next()) {
         (value, None) => Ok(value),
-        _ => Err(mismatch(format!("there are several {name} headers"))),
+        _ => Err(format!("there are several {name} headers")),
     }
 }
 

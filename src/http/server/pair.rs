@@ -42,13 +42,13 @@ impl Endpoint {
         let query = from.head.query().unwrap_or_default();
         let id = query.split('&').find_map(|part| part.strip_prefix("sessionId=")).unwrap_or_default();
         let session = self.sessions.find(id).filter(|session| session.is_pair);
-        let Some(session) = session.filter(|session| session.principal == *from.principal) else {
+        let Some(session) = session.filter(|session| session.is_of(from.principal)) else {
             return reply.answer(refusal(404, "the session is unknown, or has ended"));
         };
         match Incoming::decode(from.body) {
             Ok(Incoming::Request { id, method, params }) => {
                 reply.answer(Response::new(202));
-                self.serve_pair(&session, id, Request { method: &method, params });
+                self.serve_pair(&session, from, id, Request { method: &method, params });
             }
             Ok(other) => {
                 self.hear(&session, other);
@@ -58,7 +58,13 @@ impl Endpoint {
         }
     }
 
-    fn serve_pair(&self, session: &Arc<Session>, id: crate::jsonrpc::RequestId, request: Request<'_>) {
+    fn serve_pair(
+        &self,
+        session: &Arc<Session>,
+        from: &Inbound<'_>,
+        id: crate::jsonrpc::RequestId,
+        request: Request<'_>,
+    ) {
         let tell = |message: &[u8]| {
             if let Err(reason) = session.standing().message(message, true) {
                 log::debug!("an answer was not sent: {reason:?}");
@@ -71,7 +77,7 @@ impl Endpoint {
             pong.extend_from_slice(b"{}}");
             return tell(&pong);
         }
-        let call = match session.begin(id.clone()) {
+        let call = match session.begin(id.clone(), from.principal) {
             Ok(call) => call,
             Err(NotServed::Duplicate) => {
                 let problem = format!("request id {id} is in use");

@@ -95,9 +95,14 @@ impl Session {
         self.standing.pending()
     }
 
-    /// Opens a call of the client.
-    pub(super) fn begin(&self, id: RequestId) -> Result<Arc<Call>, NotServed> {
-        self.in_flight.begin_by(id, self.principal.clone())
+    /// Whether it is a session of `principal`. What else is known of somebody may have changed meanwhile, as with each new token.
+    pub(super) fn is_of(&self, principal: &Option<Principal>) -> bool {
+        self.principal.as_ref().map(Principal::id) == principal.as_ref().map(Principal::id)
+    }
+
+    /// Opens a call of the client, which is made by `principal` as it is now.
+    pub(super) fn begin(&self, id: RequestId, principal: &Option<Principal>) -> Result<Arc<Call>, NotServed> {
+        self.in_flight.begin_by(id, principal.clone())
     }
 
     /// Whether `call` may be answered, by whoever asks first.

@@ -1,0 +1,2 @@
+//! Placeholder until written.
+#![cfg(target_os = "linux")]
