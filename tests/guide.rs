@@ -203,11 +203,6 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         "http/client/agents.rs",
         &["IDLE: Duration = "],
     ),
-    ("settling the protocol, all of it", "client/builder.rs", &["connect: Some("]),
-    ("the answer to `server/discover`", "client/builder.rs", &["probe: "]),
-    ("a call, from the moment it is made, writing included", "client/builder.rs", &["call: Some("]),
-    ("a call whose timeout starts anew with progress, in all", "client/builder.rs", &["call_total: Some("]),
-    ("before a stream of changes that broke off is opened again", "client/builder.rs", &["reopen: "]),
     ("the same before further tries, which doubles", "client/changes/mod.rs", &["MAX_PAUSE: Duration = "]),
     (
         "the answer to a question of a server, from a person for example",

@@ -231,6 +231,18 @@ fn a_task_is_its_owners() {
     assert_eq!(refused.json()["error"]["code"], -32602, "{refused}");
     assert_eq!(theirs.ask("tasks/list", json!({}))["tasks"], json!([]));
     mine.ask("tasks/cancel", about);
+    // Its handler knows him as well.
+    let task = ask("tools/call", json!({"name": "task_whoami"}), "alice").result();
+    let done = loop {
+        let task = ask("tasks/get", json!({"taskId": task["taskId"]}), "alice").result();
+        if task["status"] != "working" {
+            break task;
+        }
+    };
+    assert_eq!(done["result"]["content"][0]["text"], "alice", "{done}");
+    let made = mine.ask("tools/call", json!({"name": "task_whoami", "task": {}}));
+    let result = mine.ask("tasks/result", json!({"taskId": made["task"]["taskId"]}));
+    assert_eq!(result["content"][0]["text"], "alice", "{result}");
 }
 
 #[track_caller]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::replica::Replica;
 
-pub struct Nginx {
+pub(crate) struct Nginx {
     child: Child,
     folder: PathBuf,
     port: u16,
@@ -16,7 +16,7 @@ pub struct Nginx {
 
 impl Nginx {
     /// Starts `program` with the `servers` of a configuration, of which the ports are replaced.
-    pub fn start(program: &Path, servers: &str, replicas: &[Replica; 2]) -> Self {
+    pub(crate) fn start(program: &Path, servers: &str, replicas: &[Replica; 2]) -> Self {
         // Free a moment ago; nginx cannot be asked to choose.
         let port = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port();
         let folder = std::env::temp_dir().join(format!("tinymcp-nginx-{}-{port}", std::process::id()));
@@ -56,7 +56,7 @@ impl Nginx {
         nginx
     }
 
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}/mcp", self.port)
     }
 }

@@ -9,17 +9,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tinymcp::http::{HttpServer, SealedStates};
-use tinymcp::protocol::ElicitFormParams;
+use tinymcp::protocol::{ElicitParams, RequestedSchema, ToolAnnotations};
 use tinymcp::{Context, Server, ToolError, ToolRegistry, tool};
 
 /// The first argument of a replica.
-pub const SERVE: &str = "serve-replica";
+pub(crate) const SERVE: &str = "serve-replica";
 
 /// What replicas have done, one line each, in a file that all of them append to.
-pub struct Work(PathBuf);
+pub(crate) struct Work(PathBuf);
 
 impl Work {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let number = COUNT.fetch_add(1, Ordering::SeqCst);
         let path = std::env::temp_dir().join(format!("tinymcp-scale-out-{}-{number}", std::process::id()));
@@ -35,7 +35,7 @@ impl Work {
     }
 
     /// Waits until so much has been done.
-    pub fn wait_for(&self, lines: usize) {
+    pub(crate) fn wait_for(&self, lines: usize) {
         let start = Instant::now();
         while self.lines().len() < lines {
             assert!(start.elapsed() < crate::LIMIT, "only {} of {lines} calls ran", self.lines().len());
@@ -43,12 +43,12 @@ impl Work {
         }
     }
 
-    pub fn wait_for_more(&self, lines: usize) {
+    pub(crate) fn wait_for_more(&self, lines: usize) {
         self.wait_for(self.lines().len() + lines);
     }
 
     /// How often each charge ran.
-    pub fn charged(&self) -> HashMap<usize, usize> {
+    pub(crate) fn charged(&self) -> HashMap<usize, usize> {
         let mut runs = HashMap::new();
         for line in self.lines() {
             if let Some(call) = line.strip_prefix("charge ") {
@@ -58,7 +58,7 @@ impl Work {
         runs
     }
 
-    pub fn deployed_by(&self, id: u32) -> usize {
+    pub(crate) fn deployed_by(&self, id: u32) -> usize {
         self.lines().iter().filter(|line| **line == format!("deployed {id}")).count()
     }
 }
@@ -70,13 +70,13 @@ impl Drop for Work {
 }
 
 /// A running replica.
-pub struct Replica {
+pub(crate) struct Replica {
     child: Child,
-    pub address: String,
+    pub(crate) address: String,
 }
 
 impl Replica {
-    pub fn start(work: &Work) -> Self {
+    pub(crate) fn start(work: &Work) -> Self {
         Self::at("127.0.0.1:0", &work.0)
     }
 
@@ -91,17 +91,17 @@ impl Replica {
         Self { child, address: line.trim().to_owned() }
     }
 
-    pub fn id(&self) -> u32 {
+    pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
     /// In the middle of whatever it does.
-    pub fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.child.kill().expect("killed");
         self.child.wait().expect("reaped");
     }
 
-    pub fn start_again(&mut self, work: &Work) {
+    pub(crate) fn start_again(&mut self, work: &Work) {
         *self = Self::at(&self.address.clone(), &work.0);
     }
 }
@@ -115,7 +115,7 @@ impl Drop for Replica {
 }
 
 /// Serves until it is killed.
-pub fn serve(args: &[String]) {
+pub(crate) fn serve(args: &[String]) {
     let [address, work] = args else { panic!("expected an address and a file") };
     let work = PathBuf::from(work);
     let id = std::process::id();
@@ -129,7 +129,7 @@ pub fn serve(args: &[String]) {
         /// Charge a customer, once
         fn charge(call: u64, cx: &Context) -> Result<String, ToolError> {
             charged(&format!("charge {call}"));
-            cx.cancel_token().wait_timeout(Duration::from_millis(3));
+            takes_a_while(cx)?;
             Ok("charged".to_owned())
         }
     };
@@ -137,18 +137,18 @@ pub fn serve(args: &[String]) {
         /// Look a customer up
         fn lookup(call: u64, cx: &Context) -> Result<String, ToolError> {
             looked_up(&format!("lookup {call}"));
-            cx.cancel_token().wait_timeout(Duration::from_millis(3));
+            takes_a_while(cx)?;
             Ok("found".to_owned())
         }
     };
-    let lookup = lookup.annotations(tinymcp::protocol::ToolAnnotations::default().with_read_only_hint(true));
+    let lookup = lookup.annotations(ToolAnnotations::default().with_read_only(true));
     let deploy = tool! {
         /// Deploy, if the user agrees twice
         fn deploy(environment: String, cx: &Context) -> Result<String, ToolError> {
-            let first = cx.step("first", || Ok(id.to_string()))?;
-            cx.elicit("sure", ElicitFormParams::new(format!("Deploy to {environment}?")))?;
-            let second = cx.step("second", || Ok(id.to_string()))?;
-            cx.elicit("really", ElicitFormParams::new("Really?"))?;
+            let first = cx.step("first", || Ok::<_, ToolError>(id.to_string()))?;
+            cx.elicit("sure", ElicitParams::form(format!("Deploy to {environment}?"), RequestedSchema::default()))?;
+            let second = cx.step("second", || Ok::<_, ToolError>(id.to_string()))?;
+            cx.elicit("really", ElicitParams::form("Really?", RequestedSchema::default()))?;
             deployed(&format!("deployed {id}"));
             Ok(format!("{first} {second} {id}"))
         }
@@ -172,4 +172,11 @@ pub fn serve(args: &[String]) {
     let http = http.expect("an address");
     println!("{}", http.address());
     http.serve().expect("served");
+}
+
+fn takes_a_while(cx: &Context) -> Result<(), ToolError> {
+    match cx.cancel_token().wait_timeout(Duration::from_millis(3)) {
+        true => Err(ToolError::new("given up")),
+        false => Ok(()),
+    }
 }

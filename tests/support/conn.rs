@@ -73,7 +73,7 @@ impl Conn {
                 Err(e) if matches!(e.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) => {
                     return false;
                 }
-                Err(e) => panic!("{e}, after {:?}", String::from_utf8_lossy(&self.buffer)),
+                Err(e) => panic!("{e}, after {}", shown(&self.buffer)),
             }
         }
     }
@@ -87,7 +87,7 @@ impl Conn {
                 let line = String::from_utf8(line).expect("UTF-8");
                 return line.strip_suffix("\r\n").expect("CRLF").to_owned();
             }
-            assert!(self.fill(), "closed after {:?}", String::from_utf8_lossy(&self.buffer));
+            assert!(self.fill(), "closed after {}", shown(&self.buffer));
         }
     }
 
@@ -210,7 +210,7 @@ impl Conn {
     /// Expects that the server closes, and says nothing more before.
     #[track_caller]
     pub(crate) fn expect_closed(&mut self) {
-        assert!(!self.fill() && self.buffer.is_empty(), "{:?}", String::from_utf8_lossy(&self.buffer));
+        assert!(!self.fill() && self.buffer.is_empty(), "{}", shown(&self.buffer));
     }
 
     /// Everything up to the end of the connection.
@@ -220,6 +220,23 @@ impl Conn {
         std::mem::take(&mut self.buffer)
     }
 
+    /// Whether `text` comes before the end.
+    pub(crate) fn rest_until(&mut self, text: &str) -> bool {
+        loop {
+            if String::from_utf8_lossy(&self.buffer).contains(text) {
+                return true;
+            }
+            if !self.fill() {
+                return false;
+            }
+        }
+    }
+
+    /// The same connection once more, to write to it while it is read from.
+    pub(crate) fn another(&self) -> Self {
+        Self { stream: self.stream.try_clone().expect("cloned"), buffer: Vec::new() }
+    }
+
     /// Whether something has come, or the end, without waiting for it.
     pub(crate) fn has_news(&self) -> bool {
         self.stream.set_nonblocking(true).expect("set");
@@ -227,6 +244,11 @@ impl Conn {
         self.stream.set_nonblocking(false).expect("set");
         !self.buffer.is_empty() || seen.is_ok()
     }
+}
+
+/// The beginning of what came.
+fn shown(bytes: &[u8]) -> String {
+    format!("{} bytes: {:?}", bytes.len(), String::from_utf8_lossy(&bytes[..bytes.len().min(1000)]))
 }
 
 /// An event as it stands on the stream. A block of comments alone is one without fields.
@@ -380,7 +402,7 @@ impl Events {
             }
             let part = self.conn.part(&mut self.framing);
             if part.is_empty() {
-                assert!(self.text.is_empty(), "{:?}", String::from_utf8_lossy(&self.text));
+                assert!(self.text.is_empty(), "{}", shown(&self.text));
                 return None;
             }
             self.text.extend(part);

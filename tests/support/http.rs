@@ -5,8 +5,8 @@
 #[path = "conn.rs"]
 mod conn;
 
+use crossbeam_channel::{Receiver, bounded};
 use std::net::SocketAddr;
-use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 pub(crate) use conn::{Conn, Events};
@@ -41,7 +41,7 @@ impl Hosted {
     ) -> Self {
         let http = change(HttpServer::builder(server)).bind(address).expect("bound");
         let (address, url) = (http.address(), http.url());
-        let (tell, over) = channel();
+        let (tell, over) = bounded(1);
         std::thread::spawn(move || tell.send(http.serve()));
         Self { server: server.clone(), address, url, over: Some(over) }
     }

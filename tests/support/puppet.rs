@@ -188,6 +188,10 @@ fn tools(orders: Vec<Receiver<Order>>, tell: &Sender<String>, gate: &CancelToken
     let schema = json!({"type": "object"});
     add(FnTool::new("book", "", schema.clone(), |_, cx: &Context| book(cx)));
     add(FnTool::new("task", "", schema, |_, cx: &Context| book(cx)).task_mode(TaskMode::Required));
+    let whoami = tool! { fn task_whoami(cx: &Context) -> String {
+        cx.principal().map_or("nobody", |principal| principal.id()).to_owned()
+    } };
+    add(whoami.task_mode(TaskMode::Required));
     add(FnTool::new("mirrored", "", mirrored(), |arguments, _: &Context| arguments.as_str().to_owned()));
     tools
 }

@@ -110,6 +110,17 @@ impl Service for Endpoint {
         }
     }
 
+    fn is_quick(&self, request: &HttpRequest<Admitted>) -> bool {
+        if request.head.method() != "POST" {
+            return true; // a session, or a stream of it
+        }
+        match Incoming::decode(&request.body) {
+            Ok(Incoming::Request { method, .. }) => method == "ping",
+            Ok(Incoming::Notification { .. } | Incoming::Response { .. }) => true,
+            Err(bad) => !bad.is_batch,
+        }
+    }
+
     fn busy(&self, limit: usize) -> Response {
         let error = ErrorObject::internal(format!("server busy: {limit} requests wait"));
         let mut response = error_response(503, None, &error);

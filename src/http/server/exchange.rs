@@ -69,6 +69,11 @@ impl Exchange {
         drop(before); // what it holds may lead back here: not under the lock
     }
 
+    /// Whether its client can be told something.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(*lock(&self.state), State::Undecided(_) | State::Streaming(..))
+    }
+
     /// The client's connection has ended, which is no cancellation in Legacy: what still comes is kept for it if it knows an
     /// event to ask with.
     ///
@@ -89,7 +94,7 @@ impl Exchange {
     }
 
     /// Sends a message ahead of the answer.
-    fn event(&self, message: &[u8]) -> Result<(), NotSent> {
+    pub(super) fn event(&self, message: &[u8]) -> Result<(), NotSent> {
         let message = message.strip_suffix(b"\n").unwrap_or(message);
         let mut state = lock(&self.state);
         let sent = match &*state {
@@ -101,7 +106,11 @@ impl Exchange {
             State::Streaming(stream, id) => {
                 let mut event = Vec::with_capacity(message.len() + 64);
                 self.write(&mut event, id.as_ref(), message);
-                stream.send(&event).map_err(not_sent)
+                match stream.send(&event) {
+                    // It is kept for when the client comes back, who has left in this moment.
+                    Err(NotWritten::Gone) if id.is_some() => Ok(()),
+                    sent => sent.map_err(not_sent),
+                }
             }
             State::Undecided(_) => {
                 if let State::Undecided(reply) = std::mem::replace(&mut *state, State::Over) {

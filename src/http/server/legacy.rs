@@ -152,13 +152,12 @@ impl Endpoint {
         };
         let exchange = self.exchange(session, reply);
         let outlet: Arc<dyn Outlet> = exchange.clone();
-        if let Some((error, body)) = self.run(session.line.role(), &outlet, &call, request) {
-            if session.finish(&call) {
-                exchange.finish(error.as_ref(), body);
-            } else {
-                // spec: 2025-11-25 basic/utilities/cancellation (no answer to what was cancelled)
-                exchange.abandon(Response::new(202));
-            }
+        match self.run(session.line.role(), &outlet, &call, request) {
+            None => session.stays_open(&exchange),
+            Some((error, body)) if session.finish(&call) => exchange.finish(error.as_ref(), body),
+            Some(_) if session.is_over() => exchange.abandon(refusal(404, "the session has ended")),
+            // spec: 2025-11-25 basic/utilities/cancellation (no answer to what was cancelled)
+            Some(_) => exchange.abandon(Response::new(202)),
         }
         session.served();
     }

@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use serde_json::value::RawValue;
+
 use super::answers::error_response;
 use super::endpoint::Endpoint;
 use super::exchange::Exchange;
@@ -31,9 +33,9 @@ pub(super) struct ModernRequest<'a> {
 impl Endpoint {
     /// Serves a Modern request on the calling thread.
     pub(super) fn serve_modern(&self, modern: ModernRequest<'_>, reply: Reply) {
-        // A handshake of a client that knows nothing of these headers, where none is offered, is told so where it is read.
+        // A handshake, where none is offered, is told so where it is read: such a client has other headers, or none.
         let is_handshake = modern.request.method == Method::Initialize.name()
-            && modern.head.header(headers::PROTOCOL_VERSION).is_none();
+            && self.server.offered().latest_legacy().is_none();
         if let Some(error) = self.check(&modern).err().filter(|_| !is_handshake) {
             return reply.answer(error_response(400, Some(&modern.id), &error));
         }
@@ -74,7 +76,11 @@ impl Endpoint {
         }
         // One that is not served is told that first: it may have other metadata.
         if self.server.offered().contains(&ProtocolVersion::from(&*version)) {
-            field(meta::CLIENT_CAPABILITIES).map_err(at(meta::CLIENT_CAPABILITIES))?;
+            let object = |raw: &RawValue| match raw.get().starts_with('{') {
+                true => Ok(()),
+                false => Err(JsonError::expected("an object", raw)),
+            };
+            field(meta::CLIENT_CAPABILITIES).and_then(object).map_err(at(meta::CLIENT_CAPABILITIES))?;
         }
         let sent = single(head, headers::METHOD)
             .map_err(mismatch)?

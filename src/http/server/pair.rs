@@ -65,11 +65,7 @@ impl Endpoint {
         id: crate::jsonrpc::RequestId,
         request: Request<'_>,
     ) {
-        let tell = |message: &[u8]| {
-            if let Err(reason) = session.standing().message(message, true) {
-                log::debug!("an answer was not sent: {reason:?}");
-            }
-        };
+        let tell = |message: &[u8]| session.standing().answer_by(message);
         let refuse = |id, error: &ErrorObject| tell(&error_response(200, id, error).body);
         if request.method == "ping" && !session.is_open(&id) {
             let mut pong = Vec::new();

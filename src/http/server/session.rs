@@ -35,6 +35,8 @@ pub(super) struct Session {
     events: Option<Arc<dyn EventStore>>,
     /// The exchanges that a client can come back to, by stream. Held for a look-up. End: each one's answer.
     streams: Mutex<HashMap<StreamKey, Weak<Exchange>>>,
+    /// Those that wait without a thread. Held for a look-up. End: each one's answer.
+    open: Mutex<Vec<Weak<Exchange>>>,
     used: Mutex<Used>,
 }
 
@@ -83,6 +85,7 @@ impl Session {
             standing: Arc::new(Standing::new(session, limits, tap)),
             events,
             streams: Mutex::default(),
+            open: Mutex::default(),
             used: Mutex::new(Used { count: 0, since: Instant::now(), is_over: false }),
         })
     }
@@ -154,6 +157,25 @@ impl Session {
         if let Some(events) = &self.events {
             failed(events.forget(&self.id));
         }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        lock(&self.used).is_over
+    }
+
+    /// The answer to `exchange` comes later. Until then the client hears over it what it opened no stream for.
+    ///
+    /// spec: 2025-11-25 basic/utilities/tasks#input-required-status (a client waits for a result to be asked)
+    pub(super) fn stays_open(&self, exchange: &Arc<Exchange>) {
+        lock(&self.open).push(Arc::downgrade(exchange));
+        self.standing.hand_over(exchange);
+    }
+
+    /// An exchange that waits, if there is one.
+    pub(super) fn open_exchange(&self) -> Option<Arc<Exchange>> {
+        let mut open = lock(&self.open);
+        open.retain(|exchange| exchange.upgrade().is_some_and(|exchange| exchange.is_open()));
+        open.first()?.upgrade()
     }
 
     /// Whether its client can be told to come back.

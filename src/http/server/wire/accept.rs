@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::common::ACCEPT;
 use super::common::Common;
 use super::connection::Connection;
-use super::parse::Refusal;
+use super::parse::{Manner, Refusal};
 use super::readiness::{Source, Wants};
 
 /// As many are accepted in one go; other news than those of new connections have their turn, too.
@@ -61,15 +61,17 @@ fn welcome(common: &Arc<Common>, socket: TcpStream, peer: SocketAddr) {
     if is_next {
         common.readiness.wake();
     }
+    // Before its news can come, or somebody would serve what it asks for.
+    let turned_away = (!has_room).then(|| connection.begin_to_turn_away());
     if let Err(e) = common.readiness.register(&Source::Stream(Arc::clone(&socket)), connection.key) {
         log::warn!("a connection is closed, as there is no room to wait for it: {e}");
         connection.stop(true);
         return;
     }
     drop(socket);
-    if !has_room {
+    if let Some(turn) = turned_away {
         let mut response = Refusal::new(503, format!("{limit} connections are open")).into_response();
         response.headers.push(("Retry-After", "1".to_owned()));
-        connection.turn_away(response);
+        connection.answer(turn, Manner::LAST, response);
     }
 }

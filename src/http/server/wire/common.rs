@@ -107,3 +107,10 @@ impl Common {
         Held::new(&self.receiving)
     }
 }
+
+#[cfg(test)]
+impl Common {
+    pub(super) fn receiving(&self) -> usize {
+        self.receiving.load(Ordering::SeqCst)
+    }
+}

@@ -409,13 +409,11 @@ impl Connection {
         is_unanswered
     }
 
-    /// There is no room for this connection: says so, and closes it.
-    pub(super) fn turn_away(&self, response: Response) {
+    /// There is no room for this connection: nothing it says is read, and the caller answers.
+    pub(super) fn begin_to_turn_away(&self) -> u32 {
         let mut state = self.lock();
         self.begun(&mut state);
-        let turn = state.turn;
-        drop(state);
-        self.answer(turn, Manner::LAST, response);
+        state.turn
     }
 
     /// Asks for the body.

@@ -1,11 +1,13 @@
 //! [`Crew`]: the threads that wait for news and serve requests.
 //!
-//! Several threads wait at once; who is woken reads what there is and, when that completes a request, serves it: one wake-up
-//! for a request, and no handing over. Whoever is about to serve and leaves nobody waiting starts another thread. When as many
-//! serve as may, one more still waits. It never serves then: what it reads it queues, for those who have finished.
+//! Several threads wait at once, as many as can run at once; who is woken reads what there is and, when that completes a
+//! request, serves it: one wake-up for a request, and no handing over. Most requests are over before anybody could have been woken to
+//! wait instead. So when all of them serve, a *stand-by* looks every half millisecond, and waits for news in their place when
+//! they are not soon back. When as many serve as may, one more still waits. It never serves then: what it reads it queues, for
+//! those who have finished.
 //!
-//! **Invariants:** while a request is served, some thread waits for news or is soon back to do so; no more serve at once than
-//! there are places.
+//! **Invariants:** while requests are served, some thread waits for news, or a stand-by looks whether one has to; no more serve at once
+//! than there are places.
 
 use std::cell::{Cell, OnceCell};
 use std::collections::VecDeque;
@@ -15,13 +17,20 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::common::Common;
+use super::readiness::Event;
 use crate::sync::lock;
 
-/// How long a thread waits for news when enough others do.
-pub(super) const IDLE: Duration = Duration::from_secs(10);
+/// How long a stand-by stays when there is another one.
+const IDLE: Duration = Duration::from_secs(10);
 
-/// So many threads wait for news however long there are none.
-pub(super) const STAY: usize = 2;
+/// How often the stand-by looks. Shorter requests cost no other thread; after longer ones somebody waits.
+const LOOK: Duration = Duration::from_micros(500);
+
+/// After so many looks at which somebody waited it stops looking. Waking it again costs a request some microseconds.
+const QUIET_LOOKS: usize = 4;
+
+/// So many threads wait at most: more would be woken by news that those who are just not back yet would take.
+const MAX_WAITING: usize = 8;
 
 /// What a thread is called.
 pub(super) const NAME: &str = "mcp-http";
@@ -42,8 +51,14 @@ pub(super) struct Crew {
     state: Mutex<State>,
     /// Signalled when a thread ends, and at the end.
     changed: Condvar,
+    /// What those who stand by wait for.
+    bench: Condvar,
+    /// So many threads wait for news at rest.
+    most_waiting: usize,
     /// Threads that wait for news, or will when they have started.
     waiting: AtomicUsize,
+    /// Counts who went to wait.
+    returns: AtomicUsize,
     /// Those of them who wait without an end.
     untimed: AtomicUsize,
     /// Set within the lock.
@@ -56,6 +71,14 @@ struct State {
     serving: usize,
     /// Those of them who wait for people.
     lent: usize,
+    /// Threads that stand by.
+    standing_by: usize,
+    /// So many of them are to wait for news at once.
+    called: usize,
+    /// One of them is to look.
+    is_watched: bool,
+    /// It does.
+    has_watcher: bool,
     /// Bound: `waiting` of the limits.
     queue: VecDeque<Job>,
     /// Why there is no more news.
@@ -97,12 +120,17 @@ impl Queue<'_> {
 
 impl Crew {
     pub(super) fn new(common: Arc<Common>, work: Work) -> Self {
+        let parallel = std::thread::available_parallelism().map_or(1, usize::from);
+        let most_waiting = parallel.min(common.limits.threads).clamp(1, MAX_WAITING);
         Self {
             common,
             work,
             state: Mutex::default(),
             changed: Condvar::new(),
+            bench: Condvar::new(),
+            most_waiting,
             waiting: AtomicUsize::new(0),
+            returns: AtomicUsize::new(0),
             untimed: AtomicUsize::new(0),
             has_ended: AtomicBool::new(false),
         }
@@ -112,7 +140,7 @@ impl Crew {
     pub(super) fn run(self: &Arc<Self>) -> io::Result<()> {
         let mut state = lock(&self.state);
         if !self.has_ended() && state.threads == 0 {
-            self.start(&mut state)?;
+            self.start(&mut state, false)?;
         }
         while !self.has_ended() {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -120,48 +148,100 @@ impl Crew {
         state.failure.take().map_or(Ok(()), Err)
     }
 
-    fn start(self: &Arc<Self>, state: &mut State) -> io::Result<()> {
+    fn start(self: &Arc<Self>, state: &mut State, stands_by: bool) -> io::Result<()> {
         let crew = Arc::clone(self);
-        // It counts as one that waits already, so that nobody starts another before it does.
-        self.waiting.fetch_add(1, Ordering::SeqCst);
+        if !stands_by {
+            // It counts as one that waits already, so that nobody starts another before it does.
+            self.waiting.fetch_add(1, Ordering::SeqCst);
+        }
         let started = std::thread::Builder::new().name(NAME.into()).spawn(move || {
             CREW.with(|own| drop(own.set(Arc::clone(&crew))));
-            (crew.work)(&crew);
+            if !stands_by || crew.stand_by() {
+                (crew.work)(&crew);
+            }
             lock(&crew.state).threads -= 1;
             crew.changed.notify_all();
         });
         if let Err(e) = started {
-            self.waiting.fetch_sub(1, Ordering::SeqCst);
+            if !stands_by {
+                self.waiting.fetch_sub(1, Ordering::SeqCst);
+            }
             return Err(e);
         }
         state.threads += 1;
         Ok(())
     }
 
-    /// Waits for news; ends early for the looks that are due. The calling thread is one of [`waiting`](Self::waiting) and is
-    /// not when this returns. `None`: there are none.
-    pub(super) fn wait(&self, idle: Option<Duration>) -> io::Result<Option<super::readiness::Event>> {
+    /// Waits for news; ends early for the looks that are due. The calling thread is one of those who wait, and is not when this
+    /// returns. `None`: there are none.
+    pub(super) fn wait(&self) -> io::Result<Option<Event>> {
         let due = self.common.registry.until_due(self.common.clock.now());
-        let timeout = match (due, idle) {
-            (Some(due), Some(idle)) => Some(due.min(idle)),
-            (due, idle) => due.or(idle),
-        };
         let untimed = usize::from(due.is_none());
         self.untimed.fetch_add(untimed, Ordering::SeqCst);
-        let news = self.common.readiness.wait(timeout);
+        let news = self.common.readiness.wait(due);
         self.untimed.fetch_sub(untimed, Ordering::SeqCst);
         self.waiting.fetch_sub(1, Ordering::SeqCst);
         news
     }
 
-    /// The calling thread goes to wait; `true`: enough others do as well.
-    pub(super) fn goes_to_wait(&self) -> bool {
-        self.waiting.fetch_add(1, Ordering::SeqCst) >= STAY
+    /// The calling thread goes to wait, or stands by until it is to; `false`: it is to end.
+    pub(super) fn go_on(&self) -> bool {
+        if self.waiting.load(Ordering::SeqCst) >= self.most_waiting {
+            return self.stand_by();
+        }
+        self.go_to_wait();
+        true
     }
 
-    /// Whether the calling thread, which was not woken for long, is to end.
-    pub(super) fn is_too_many(&self) -> bool {
-        self.waiting.load(Ordering::SeqCst) >= STAY
+    fn go_to_wait(&self) {
+        self.returns.fetch_add(1, Ordering::SeqCst);
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Waits to be needed among those who wait for news: then `true`, and the calling thread is one of them.
+    fn stand_by(&self) -> bool {
+        let mut state = lock(&self.state);
+        state.standing_by += 1;
+        let mut quiet = 0;
+        let is_needed = loop {
+            if self.has_ended() {
+                break false;
+            }
+            if state.called > 0 {
+                state.called -= 1;
+                break true;
+            }
+            if !state.is_watched || state.has_watcher {
+                let (woken, wait) =
+                    self.bench.wait_timeout(state, IDLE).unwrap_or_else(PoisonError::into_inner);
+                state = woken;
+                // The last one stays, and nobody is to miss what it was told in this moment.
+                let is_wanted = state.is_watched || state.called > 0;
+                if wait.timed_out() && state.standing_by > 1 && !is_wanted {
+                    break false;
+                }
+                continue;
+            }
+            let before = self.returns.load(Ordering::SeqCst);
+            state.has_watcher = true;
+            state = self.bench.wait_timeout(state, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+            state.has_watcher = false;
+            let returned = self.returns.load(Ordering::SeqCst).wrapping_sub(before);
+            if self.waiting.load(Ordering::SeqCst) > 0 {
+                quiet += 1;
+                state.is_watched = quiet < QUIET_LOOKS;
+            } else if returned <= state.serving {
+                state.is_watched = false;
+                break true;
+            } else {
+                quiet = 0;
+            }
+        };
+        state.standing_by -= 1;
+        if is_needed {
+            self.go_to_wait();
+        }
+        is_needed
     }
 
     /// Takes a place for the calling thread, to serve a request.
@@ -185,17 +265,36 @@ impl Crew {
         PLACE.set(Place::Taken);
         let waiting = self.waiting.load(Ordering::SeqCst);
         if waiting == 0 {
-            // With so many there is one that does not serve and is soon back to wait.
-            if state.threads <= self.places(state) {
-                if let Err(e) = self.start(state) {
-                    log::warn!("no further thread for requests, {} are at work: {e}", state.threads);
-                }
-            }
-        } else if self.untimed.load(Ordering::SeqCst) >= waiting
-            && self.common.registry.until_due(0).is_some()
-        {
+            self.call_another(state);
+        } else if self.untimed.load(Ordering::SeqCst) >= waiting && self.common.registry.has_looks() {
             // Who waits without an end began to before there was anything to look at.
             self.common.readiness.wake();
+        }
+    }
+
+    /// Nobody waits for news: somebody does from now on, or looks whether it has to be.
+    fn call_another(self: &Arc<Self>, state: &mut State) {
+        // With more there is one that does not serve, and is soon back.
+        let may_start = state.threads <= self.places(state);
+        let at_work = state.threads - state.standing_by;
+        let mut started = Ok(());
+        if at_work < self.most_waiting {
+            if state.standing_by > state.called {
+                state.called += 1;
+                self.bench.notify_one();
+            } else if may_start {
+                started = self.start(state, false);
+            }
+        } else {
+            state.is_watched = true;
+            if state.standing_by == 0 && may_start {
+                started = self.start(state, true);
+            } else if !state.has_watcher {
+                self.bench.notify_one();
+            }
+        }
+        if let Err(e) = started {
+            log::warn!("no further thread for requests, {} are at work: {e}", state.threads);
         }
     }
 
@@ -250,6 +349,7 @@ impl Crew {
         let own = CREW.with(|own| own.get().is_some_and(|own| std::ptr::eq(&raw const **own, self)));
         let mut state = lock(&self.state);
         self.has_ended.store(true, Ordering::SeqCst);
+        self.bench.notify_all();
         let dropped = std::mem::take(&mut state.queue);
         self.common.readiness.wake();
         while state.threads > usize::from(own) {
@@ -279,5 +379,18 @@ pub(crate) fn lend() {
     if PLACE.get() == Place::Taken {
         PLACE.set(Place::Lent);
         CREW.with(|crew| crew.get().map(|crew| crew.lend()));
+    }
+}
+
+#[cfg(test)]
+impl Crew {
+    pub(super) fn queued(&self) -> usize {
+        lock(&self.state).queue.len()
+    }
+
+    /// How many serve, and how many of them have lent their places.
+    pub(super) fn busy(&self) -> (usize, usize) {
+        let state = lock(&self.state);
+        (state.serving, state.lent)
     }
 }

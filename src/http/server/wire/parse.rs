@@ -161,8 +161,8 @@ fn unreadable(e: httparse::Error, bytes: &[u8], limits: &Limits) -> Refusal {
 /// Whether the first line ends like one of another HTTP.
 fn is_other_version(bytes: &[u8]) -> bool {
     let line = bytes.split(|byte| *byte == b'\r').next().unwrap_or_default();
-    let last = line.rsplit(|byte| *byte == b' ').next().unwrap_or_default();
-    last.strip_prefix(b"HTTP/").is_some_and(|version| version.first().is_some_and(u8::is_ascii_digit))
+    let [_, _, version] = line.split(|byte| *byte == b' ').collect::<Vec<_>>()[..] else { return false };
+    version.strip_prefix(b"HTTP/").is_some_and(|version| version.first().is_some_and(u8::is_ascii_digit))
 }
 
 /// What the target is within this server: a proxy may be told the whole address.

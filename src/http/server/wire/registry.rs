@@ -187,6 +187,11 @@ impl Registry {
         self.next.load(Ordering::SeqCst) <= now
     }
 
+    /// Whether one will be.
+    pub(super) fn has_looks(&self) -> bool {
+        self.next.load(Ordering::SeqCst) != NEVER
+    }
+
     /// How long until one is; `None`: there is nothing to look at.
     pub(super) fn until_due(&self, now: u64) -> Option<Duration> {
         let next = self.next.load(Ordering::SeqCst);

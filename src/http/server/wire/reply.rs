@@ -28,7 +28,7 @@ struct Exchange {
     manner: Manner,
 }
 
-/// The right to answer one request. Dropped unanswered it is a 500.
+/// The right to answer one request. Dropped unanswered it is a 500, unless the peer has gone.
 #[derive(Debug)]
 pub(crate) struct Reply {
     /// Until it is answered.
@@ -70,8 +70,7 @@ impl Reply {
 impl Drop for Reply {
     fn drop(&mut self) {
         if let Some(Exchange { connection, turn, manner }) = self.exchange.take() {
-            log::error!("a request was not answered");
-            connection.answer(turn, manner, Response::new(500));
+            connection.unanswered(turn, manner);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::accept::accept;
 use super::common::{ACCEPT, Common};
 use super::connection::{Connection, Reading};
-use super::crew::{Crew, IDLE, Job, Turn};
+use super::crew::{Crew, Job, Turn};
 use super::inbox::{Progress, Refused, Whole};
 use super::readiness::{Event, WAKE};
 use super::registry::LISTENER;
@@ -25,16 +25,9 @@ struct Task<A> {
 /// The work of a thread, until it is not needed any more or the crew ends.
 pub(super) fn work<S: Service>(service: &Arc<S>, common: &Arc<Common>, crew: &Arc<Crew>) {
     let mut room = vec![0; READ];
-    // Since when it has nothing to do.
-    let mut idle_since = None;
-    // The first time it counts as waiting already.
-    let mut is_enough = false;
     loop {
-        match crew.wait(is_enough.then_some(IDLE)) {
-            Ok(Some(event)) => {
-                idle_since = None;
-                attend(service, common, crew, event, &mut room);
-            }
+        match crew.wait() {
+            Ok(Some(event)) => attend(service, common, crew, event, &mut room),
             Ok(None) => {}
             Err(e) => {
                 log::error!("connections have no more news: {e}");
@@ -50,11 +43,9 @@ pub(super) fn work<S: Service>(service: &Arc<S>, common: &Arc<Common>, crew: &Ar
         if common.registry.is_due(now) {
             look(common, now);
         }
-        let idle = now - *idle_since.get_or_insert(now);
-        if idle >= IDLE.as_millis() as u64 && crew.is_too_many() {
+        if !crew.go_on() {
             return;
         }
-        is_enough = crew.goes_to_wait();
     }
 }
 
@@ -86,7 +77,15 @@ fn attend<S: Service>(
         }
     };
     let Some(task) = task else { return };
-    match crew.take_place() {
+    let mut turn = crew.take_place();
+    if !matches!(turn, Turn::Now) {
+        drop(turn); // the service is asked without the lock
+        if guarded("is_quick", || service.is_quick(&task.request)) == Some(true) {
+            return serve(&**service, task);
+        }
+        turn = crew.take_place();
+    }
+    match turn {
         Turn::Now => {
             serve(&**service, task);
             finish(crew, crew.next_or_leave());

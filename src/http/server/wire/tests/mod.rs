@@ -1,6 +1,13 @@
 //! The wire with real sockets, and a service made of closures.
 
+#[cfg(target_os = "linux")]
+mod alone;
 mod basics;
+mod crowd;
+mod slow;
+mod stop;
+mod streams;
+mod strict;
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
