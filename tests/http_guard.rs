@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use eras::{Legacy, call, message, modern};
 use http::{Hosted, Request};
-use puppet::{Puppet, filled, puppet};
+use puppet::{Puppet, filled, puppet, puppet_with};
 use serde_json::{Value, json};
 use tinymcp::context::Principal;
 use tinymcp::http::{Denied, Head, HttpServer};
@@ -126,6 +126,17 @@ fn a_guard_is_asked_once_about_those_that_may_come_from_where_they_do() {
     assert_eq!(hosted.ask(&request).text(), "somebody");
     assert_eq!(hosted.ask(&request.with("Origin", "https://evil.example")).status, 403);
     assert_eq!(asked.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn what_is_not_served_at_all_is_said_to_everybody() {
+    let (server, _puppet) = puppet_with(|builder| builder.versions([tinymcp::ProtocolVersion::V2026_07_28]));
+    let hosted = Hosted::with(&server, |builder| builder.guard(by_key));
+    for method in ["GET", "DELETE"] {
+        let response = hosted.ask(&Request::new(method, "/mcp").with("Accept", "text/event-stream"));
+        assert_eq!((response.status, response.header("Allow")), (405, Some("POST")), "{response}");
+    }
+    assert_eq!(hosted.ask(&whoami()).status, 401);
 }
 
 #[test]

@@ -47,6 +47,13 @@ fn memory() -> u64 {
     line.split_whitespace().nth(1).and_then(|text| text.parse().ok()).expect("a number")
 }
 
+/// The CPU time of this process, in ticks of 10 ms.
+fn cpu_ticks() -> u64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux");
+    let ticks = |at| support::alone::stat_field(&stat, at).parse::<u64>().expect("a number");
+    ticks(11) + ticks(12)
+}
+
 /// The threads of this process.
 fn threads() -> usize {
     std::fs::read_dir("/proc/self/task").expect("Linux").count()

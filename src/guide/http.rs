@@ -229,10 +229,30 @@
 //!
 //! # Stopping
 //!
-//! [`ServerHandle::stop`](crate::ServerHandle::stop), from any thread, ends [`serve`](crate::http::HttpServer::serve) in good order: nothing more is accepted, open
+//! [`ServerHandle::stop`](crate::ServerHandle::stop), or the [token](crate::http::HttpServer::stop_token), from any thread, ends [`serve`](crate::http::HttpServer::serve) in good order: nothing more is accepted, open
 //! streams are ended so that clients know, what is being served is finished, for up to [`grace`](crate::server::ServerBuilder::grace) (5 s), then
 //! connections are closed and sessions forgotten. Rust's std knows nothing of signals: a process that gets SIGTERM ends at once, unless the
 //! program has a handler that calls `stop`, for example one of the crate `signal-hook`.
+//!
+//! # Servers that speak over stdio
+//!
+//! A server of any kind that is started as a program can be served over HTTP as it is ([`HttpServer::relay`]); `examples/bridge_to_http` is
+//! that as a program:
+//!
+//! ```no_run
+//! # #[cfg(feature = "http-server")] {
+//! use tinymcp::http::HttpServer;
+//! use tinymcp::transport::ChildProcess;
+//!
+//! let http = HttpServer::relay(|| ChildProcess::new("python3").arg("server.py")).bind("127.0.0.1:8000")?;
+//! http.serve()?;
+//! # }
+//! # Ok::<(), tinymcp::Error>(())
+//! ```
+//!
+//! Messages pass unchanged. Each Legacy client has a server of its own for as long as its session lasts, 32 at most; Modern clients
+//! share one, which must not keep for one what no other may see. The other way round, a server over HTTP for clients that can only start
+//! programs, is `examples/bridge_to_stdio`.
 //!
 //! # What is not here
 //!
@@ -246,6 +266,7 @@
 //! | an own HTTP server around it | the parts know each other's limits and times | a proxy that routes by path |
 //!
 //! [`HttpServer`]: crate::http::HttpServer
+//! [`HttpServer::relay`]: crate::http::HttpServer::relay
 //! [`MemoryEvents`]: crate::http::MemoryEvents
 //! [`EventStore`]: crate::http::EventStore
 //! [`SealedStates`]: crate::http::SealedStates

@@ -115,12 +115,13 @@
 //! | empty lines before a request | 8 | | 400 |
 //! | bytes that wait on a stream for a client that does not read | 64 KiB | [`max_unsent_bytes`](crate::http::HttpServerBuilder::max_unsent_bytes) | progress, log messages and notices are dropped; an answer always has room |
 //! | answers that wait so in HTTP+SSE | 16 MiB | [`max_unsent_bytes`](crate::server::ServerBuilder::max_unsent_bytes) | the session ends |
-//! | what a client sends after the last answer of its connection | 1 MiB | | cut off |
+//! | what a client sends after the last answer of its connection | 16 MiB | | cut off |
 //! | Legacy clients that have a session | 1,000 | [`max_sessions`](crate::http::HttpServerBuilder::max_sessions) | the one that is idle for longest makes room; 503 if all are in use |
 //! | messages of a session that wait for its stream | 64 | | the oldest is forgotten |
 //! | how the id of a session may begin | 64 characters | [`session_prefix_from`](crate::http::HttpServerBuilder::session_prefix_from) | an id without that |
 //! | open `subscriptions/listen` of all Modern clients | as many as connections | [`max_connections`](crate::http::HttpServerBuilder::max_connections) | 503 |
 //! | resources and tasks watched for all Modern clients | 100,000 | | error -32603, "server busy" |
+//! | servers of a bridge, beside that of Modern clients | 32 | [`max_sessions`](crate::http::HttpServerBuilder::max_sessions) | the one that is idle for longest makes room; 503 if all are in use |
 //! | a state that its client carries | 64 KiB | [`state_store`](crate::server::ServerBuilder::state_store) | the call fails |
 //! | events kept of a stream, for a Legacy client that comes back | 256, and 1 MiB unless a single one has more | [`events`](crate::http::HttpServerBuilder::events) | the oldest is forgotten |
 //! | streams with such events, of a session | 16 | | the oldest is forgotten, first of those that have ended |
@@ -137,6 +138,9 @@
 //! | before a Legacy client comes back, as a server suggests | 1 s | [`Context::send_away`](crate::Context::send_away) |
 //! | before more connections are accepted, when the operating system has no room | 100 ms | |
 //! | a client closes its connection, after the last answer | 1 s | |
+//! | a server of a bridge makes room for another | 10 s | |
+//! | before one that ended without an answer is started again, which doubles | 100 ms; 10 s at most | |
+//! | the output of a server of a bridge, after its end | 250 ms | |
 //! | at the end, after the grace: answers are taken; threads end | 1 s; 250 ms | |
 //!
 //! # Over HTTP, a client

@@ -26,6 +26,8 @@ pub(crate) use read::{nested, nested_object, string};
 pub use text::Json;
 #[cfg(feature = "http-client")]
 pub(crate) use text::compact;
+#[cfg(feature = "http-server")]
+pub(crate) use text::one_line;
 pub(crate) use text::{is_blank, repair_surrogates};
 #[cfg(feature = "validation")]
 pub use validation::{SchemaError, Validator};

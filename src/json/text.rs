@@ -104,8 +104,8 @@ impl Json {
 }
 
 /// Drops the white space between tokens.
-fn one_line(text: &str) -> String {
-    String::from_utf8(compact(text.as_bytes())).expect("only ASCII was taken out")
+pub(crate) fn one_line(text: &str) -> String {
+    String::from_utf8(compact(text.as_bytes())).unwrap_or_else(|_| unreachable!("only ASCII was taken out"))
 }
 
 /// The same of what may not be JSON, nor text. A line break inside of a string, where JSON has none, stays.

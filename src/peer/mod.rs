@@ -44,7 +44,10 @@ pub use principal::Principal;
 use reader::Reading;
 pub(crate) use wait::{Patient, Waited, wait};
 #[cfg(feature = "http-server")]
-pub(crate) use {batch::split as split_batch, call::NotServed, reader::cancelled, serve::busy};
+pub(crate) use {
+    batch::split as split_batch, call::NotServed, garbled::answered as garbled_answer, reader::cancelled,
+    serve::busy,
+};
 
 use crate::jsonrpc::{BadFrame, ErrorObject, RequestId, write_call};
 use crate::sync::{Deadline, Mutex, ThreadPool, lock};

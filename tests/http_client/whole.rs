@@ -1,6 +1,8 @@
 //! A whole client before a server that follows a script.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tinymcp::client::CallOptions;
@@ -149,4 +151,67 @@ fn a_reconnect_is_a_new_session() {
     )
     .expect("settled again");
     during(|| client.close(), || server.expect_verb("DELETE").reply("200 OK", &[], "")).expect("closed");
+}
+
+#[test]
+fn a_server_of_2024_is_found_behind_two_refusals() {
+    let server = ScriptedHttp::start();
+    let client = Client::connect_http(&server.url("/sse")).expect("a client");
+    let mut stream = None;
+    let identity = during(
+        || client.initialize(),
+        || {
+            server.expect("server/discover").reply("404 Not Found", &[], "Cannot POST /sse");
+            server.expect("initialize").reply("404 Not Found", &[], "Cannot POST /sse");
+            let open = stream.insert(server.expect_verb("GET").stream(&[]));
+            open.send("event: endpoint\ndata: /messages?s=1\n\n");
+            let again = server.expect("initialize");
+            let info = json!({"name": "old", "version": "1"});
+            let result =
+                json!({"protocolVersion": "2024-11-05", "capabilities": {"tools": {}}, "serverInfo": info});
+            open.message(&json!({"jsonrpc": "2.0", "id": again.id(), "result": result}));
+            again.accepted();
+            server.expect("notifications/initialized").accepted();
+        },
+    );
+    assert_eq!(identity.expect("settled").version, ProtocolVersion::V2024_11_05);
+    let mut stream = stream.expect("open");
+    let result = during(
+        || client.call_tool("t", ()),
+        || {
+            let call = server.expect("tools/call");
+            let result = json!({"content": [{"type": "text", "text": "old"}]});
+            stream.message(&json!({"jsonrpc": "2.0", "id": call.id(), "result": result}));
+            call.accepted();
+        },
+    );
+    assert_eq!(result.expect("answered").text_content(), "old");
+    drop(stream);
+    let gone = client.call_tool("t", ()).expect_err("the server is gone");
+    assert!(gone.is_closed(), "{gone}");
+    client.close().expect("closed");
+}
+
+#[test]
+fn a_server_that_lets_nobody_in_says_so() {
+    let server = ScriptedHttp::start();
+    let client = Client::connect_http(&server.url("/mcp")).expect("a client");
+    let challenge = [("WWW-Authenticate", "Bearer resource_metadata=\"https://example.com/meta\"")];
+    let is_done = AtomicBool::new(false);
+    let error = during(
+        || {
+            let error = client.initialize().expect_err("refused").to_string();
+            is_done.store(true, Ordering::SeqCst);
+            error
+        },
+        || {
+            while !is_done.load(Ordering::SeqCst) {
+                if let Some(arrived) = server.next_within(Duration::from_millis(10)) {
+                    arrived.reply("401 Unauthorized", &challenge, "who are you?");
+                }
+            }
+        },
+    );
+    assert!(error.contains("HTTP 401 Unauthorized, WWW-Authenticate: Bearer resource_metadata="), "{error}");
+    assert!(error.contains("who are you?"), "{error}");
 }

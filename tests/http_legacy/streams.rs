@@ -114,7 +114,7 @@ fn a_silent_stream_says_that_it_lives_and_ends_with_the_server() {
     let start = std::time::Instant::now();
     server.handle().stop();
     stream.expect_end();
-    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
 }
 
 #[test]

@@ -91,8 +91,9 @@ fn a_stop_ends_open_streams_soon() {
     let (hosted, _puppet) = hosted();
     let mut streams: Vec<Events> =
         (0..20).map(|id| listen(&hosted, id, json!({"toolsListChanged": true})).0).collect();
+    // Their clients stay: after a second they are not waited for any more.
     let took = hosted.stop();
-    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert!(took < Duration::from_secs(3), "{took:?}");
     for (id, events) in streams.iter_mut().enumerate() {
         events.last(id);
     }

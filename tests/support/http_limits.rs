@@ -30,13 +30,13 @@ pub const SERVER: &[(&str, &str, &[&str])] = &[
         "http/server/wire/connection.rs",
         &["LINGER_BYTES: usize = "],
     ),
-    ("Legacy clients that have a session", "http/server/builder.rs", &["max_sessions: "]),
+    ("Legacy clients that have a session", "http/server/builder.rs", &["Local::new(server)), "]),
     ("messages of a session that wait for its stream", "http/server/standing.rs", &["WAITING: usize = "]),
     ("how the id of a session may begin", "http/server/legacy.rs", &["1..="]),
     ("open `subscriptions/listen` of all Modern clients", "http/server/builder.rs", &[]),
     (
         "resources and tasks watched for all Modern clients",
-        "http/server/builder.rs",
+        "http/server/backend.rs",
         &["MAX_SUBJECTS: usize = "],
     ),
     ("a state that its client carries", "http/server/sealed.rs", &["MAX_STATE_BYTES: usize = "]),
@@ -75,6 +75,22 @@ pub const SERVER: &[(&str, &str, &[&str])] = &[
         "a client closes its connection, after the last answer",
         "http/server/wire/connection.rs",
         &["LINGER: Duration = "],
+    ),
+    (
+        "servers of a bridge, beside that of Modern clients",
+        "http/server/relay/mod.rs",
+        &["MAX_SERVERS: usize = "],
+    ),
+    ("a server of a bridge makes room for another", "http/server/relay/mod.rs", &["TO_END: Duration = "]),
+    (
+        "before one that ended without an answer is started again, which doubles",
+        "http/server/relay/door.rs",
+        &["FIRST_PAUSE: Duration = ", "MAX_PAUSE: Duration = "],
+    ),
+    (
+        "the output of a server of a bridge, after its end",
+        "http/server/relay/upstream.rs",
+        &["LAST_WORDS: Duration = "],
     ),
     (
         "at the end, after the grace: answers are taken; threads end",
@@ -135,6 +151,7 @@ pub const NO_LIMITS: &[(&str, &[&str])] = &[
     // How the threads take turns. Their number is in the table of threads.
     ("http/server/wire/crew.rs", &["IDLE", "LOOK", "QUIET_LOOKS", "MAX_WAITING"]),
     ("http/server/wire/accept.rs", &["AT_ONCE"]),
+    ("http/server/wire/connection.rs", &["FIRST"]),
     ("http/server/wire/inbox.rs", &["BODY_ROOM"]),
     ("http/server/wire/outgoing.rs", &["PIECE"]),
     // More than the limit of the head's table.

@@ -12,12 +12,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use serde_json::value::RawValue;
-
 use super::answers::{error_response, refusal};
+use super::backend::{Asked, Backend, Line};
 use super::events::EventStore;
 use super::guard::Guard;
-use super::mirrored_tools::MirroredTools;
 use super::modern::ModernRequest;
 use super::origin::Allowed;
 use super::sessions::Sessions;
@@ -26,17 +24,15 @@ use crate::context::Principal;
 use crate::http::headers;
 use crate::json::Members;
 use crate::jsonrpc::{BadFrame, ErrorObject, Incoming, begin_result, write_error};
-use crate::peer::{Call, Ground, Outlet, Request, Role, Served, Serving};
+use crate::peer::{Request, Served};
 use crate::protocol::{ProtocolVersion, meta};
-use crate::server::{Line, Server};
 use crate::transport::{Direction, Tap, show};
 
 /// What answers every request.
 pub(super) struct Endpoint {
-    pub(super) server: Server,
+    pub(super) backend: Arc<dyn Backend>,
     /// Of all Modern requests: what each needs to know it says itself.
-    pub(super) modern: Line,
-    pub(super) mirrored: MirroredTools,
+    pub(super) modern: Arc<dyn Line>,
     pub(super) allowed: Allowed,
     pub(super) guard: Option<Guard>,
     pub(super) sessions: Arc<Sessions>,
@@ -142,7 +138,7 @@ impl Endpoint {
 
     fn methods(&self, route: Route) -> &'static str {
         match route {
-            Route::Mcp if self.server.offered().latest_legacy().is_some() => "POST, GET, DELETE",
+            Route::Mcp if self.backend.offered().latest_legacy().is_some() => "POST, GET, DELETE",
             Route::Mcp | Route::PairMessages => "POST",
             Route::PairStream => "GET",
         }
@@ -170,19 +166,14 @@ impl Endpoint {
             (Era::Legacy, incoming) => self.serve_legacy(from, incoming, reply),
             (Era::Modern(members, meta), Ok(Incoming::Request { id, method, params })) => {
                 let request = Request { method: &method, params };
-                let principal = from.principal.clone();
-                self.serve_modern(
-                    ModernRequest { head: from.head, principal, id, request, members, meta },
-                    reply,
-                );
-            }
-            (Era::Modern(..), Ok(Incoming::Notification { method, params })) => {
-                // spec: 2026-07-28 basic/transports/streamable-http#sending-messages
-                self.modern.role().notified(&method, params);
-                reply.answer(Response::new(202));
+                self.serve_modern(ModernRequest { from, id, request, members, meta }, reply);
             }
             (Era::Modern(..), Ok(Incoming::Response { .. })) => {
                 reply.answer(refusal(400, "a client must not send responses in this revision"));
+            }
+            (Era::Modern(..), Ok(notification)) => {
+                // spec: 2026-07-28 basic/transports/streamable-http#sending-messages
+                reply.answer(heard(self.modern.hear(None, notification, from.body)));
             }
             (Era::Modern(..), Err(bad)) => {
                 reply.answer(error_response(400, bad.id.as_ref(), &bad.error));
@@ -192,7 +183,7 @@ impl Endpoint {
 
     /// Which era a message is of. A request says so itself; with a session, or a Legacy revision in its headers, it is Legacy.
     fn era<'a>(&self, head: &Head, incoming: &Result<Incoming<'a>, BadFrame>) -> Era<'a> {
-        let offered = self.server.offered();
+        let offered = self.backend.offered();
         let has_legacy = offered.latest_legacy().is_some();
         if !offered.latest().is_modern() {
             return Era::Legacy;
@@ -219,18 +210,12 @@ impl Endpoint {
     }
 
     /// Runs a request on the calling thread: its answer, and the error in it. `None`: it stays open.
-    pub(super) fn run(
-        &self,
-        role: &dyn Role,
-        outlet: &Arc<dyn Outlet>,
-        call: &Arc<Call>,
-        request: Request<'_>,
-    ) -> Option<(Option<ErrorObject>, Vec<u8>)> {
+    pub(super) fn run(&self, line: &dyn Line, asked: Asked<'_>) -> Option<(Option<ErrorObject>, Vec<u8>)> {
+        let Asked { call, request, .. } = asked;
         let mut body = Vec::with_capacity(512);
         begin_result(&mut body, Some(&call.id));
-        let serving = Serving { outlet, call, request, ground: Ground::Worker };
         // The role's own state is only changed by whole steps; a panic in a handler leaves it usable.
-        let served = catch_unwind(AssertUnwindSafe(|| role.serve(serving, &mut body)));
+        let served = catch_unwind(AssertUnwindSafe(|| line.serve(asked, &mut body)));
         let error = match served {
             Ok(Served::Open) => return None,
             Ok(Served::Answered(Ok(()))) => {
@@ -249,27 +234,16 @@ impl Endpoint {
         Some((Some(error), body))
     }
 
-    pub(super) fn modern_role(&self) -> &dyn Role {
-        self.modern.role()
-    }
-
-    pub(super) fn check_mirrored(
-        &self,
-        tool: &str,
-        arguments: Option<&RawValue>,
-        head: &Head,
-    ) -> Result<(), String> {
-        self.mirrored.check(tool, arguments, head)
-    }
-
     pub(super) fn tap(&self) -> Option<&Arc<dyn Tap>> {
-        self.server.tap()
+        self.backend.tap()
     }
+}
 
-    pub(super) fn show_sent(&self, message: &[u8]) {
-        if let Some(tap) = self.tap() {
-            show(&**tap, Direction::Sent, message);
-        }
+/// The answer to what needs none of its own.
+pub(super) fn heard(taken: Result<(), ErrorObject>) -> Response {
+    match taken {
+        Ok(()) => Response::new(202),
+        Err(error) => error_response(503, None, &error),
     }
 }
 

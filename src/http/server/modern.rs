@@ -7,21 +7,21 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::answers::error_response;
-use super::endpoint::Endpoint;
+use super::backend::Asked;
+use super::endpoint::{Endpoint, Inbound};
 use super::exchange::Exchange;
+use super::way::Way;
 use super::wire::{Head, Reply};
-use crate::context::Principal;
 use crate::http::{headers, value};
 use crate::json::{JsonError, Members, string};
 use crate::jsonrpc::{ErrorCode, ErrorObject, RequestId};
 use crate::method::Method;
-use crate::peer::{Call, Outlet, Request};
+use crate::peer::{Call, Request};
 use crate::protocol::{ProtocolVersion, meta};
 
 /// A Modern request, or what ought to be one.
 pub(super) struct ModernRequest<'a> {
-    pub(super) head: &'a Head,
-    pub(super) principal: Option<Principal>,
+    pub(super) from: Inbound<'a>,
     pub(super) id: RequestId,
     pub(super) request: Request<'a>,
     /// The parameters.
@@ -35,23 +35,25 @@ impl Endpoint {
     pub(super) fn serve_modern(&self, modern: ModernRequest<'_>, reply: Reply) {
         // A handshake, where none is offered, is told so where it is read: such a client has other headers, or none.
         let is_handshake = modern.request.method == Method::Initialize.name()
-            && self.server.offered().latest_legacy().is_none();
+            && self.backend.offered().latest_legacy().is_none();
         if let Some(error) = self.check(&modern).err().filter(|_| !is_handshake) {
             return reply.answer(error_response(400, Some(&modern.id), &error));
         }
-        let call = Arc::new(Call::by(modern.id, modern.principal));
+        let call = Arc::new(Call::by(modern.id, modern.from.principal.clone()));
         let exchange = Exchange::new(None, self.tap());
         // spec: 2026-07-28 basic/transports/streamable-http#cancellation (a closed stream MUST be taken as a cancellation)
-        let (given_up, gone) = (Arc::clone(&call), Arc::clone(&exchange));
+        let (given_up, gone, line) = (Arc::clone(&call), Arc::clone(&exchange), Arc::clone(&self.modern));
         reply.when_gone(Box::new(move || {
             gone.over();
             if given_up.close() {
                 given_up.cancel.cancel("the client closed the connection");
+                line.given_up(&given_up);
             }
         }));
         exchange.open(reply);
-        let outlet: Arc<dyn Outlet> = exchange.clone();
-        if let Some((error, body)) = self.run(self.modern_role(), &outlet, &call, modern.request) {
+        let way = Way::Exchange(Arc::clone(&exchange));
+        let asked = Asked { way: &way, call: &call, request: modern.request, message: modern.from.body };
+        if let Some((error, body)) = self.run(&*self.modern, asked) {
             if call.close() {
                 exchange.finish(error.as_ref(), body);
             }
@@ -60,7 +62,7 @@ impl Endpoint {
 
     /// spec: 2026-07-28 basic/transports/streamable-http#server-validation
     fn check(&self, modern: &ModernRequest<'_>) -> Result<(), ErrorObject> {
-        let ModernRequest { head, request, members, meta: fields, .. } = modern;
+        let ModernRequest { from: Inbound { head, .. }, request, members, meta: fields, .. } = modern;
         let header = single(head, headers::PROTOCOL_VERSION)
             .map_err(mismatch)?
             .ok_or_else(|| mismatch("the MCP-Protocol-Version header is missing"))?;
@@ -75,7 +77,7 @@ impl Endpoint {
             return Err(differs("MCP-Protocol-Version", header, &version));
         }
         // One that is not served is told that first: it may have other metadata.
-        if self.server.offered().contains(&ProtocolVersion::from(&*version)) {
+        if self.backend.offered().contains(&ProtocolVersion::from(&*version)) {
             let object = |raw: &RawValue| match raw.get().starts_with('{') {
                 true => Ok(()),
                 false => Err(JsonError::expected("an object", raw)),
@@ -106,7 +108,7 @@ impl Endpoint {
                 }
                 if method == Method::ToolsCall {
                     let arguments = members.iter().find(|(name, _)| *name == "arguments").map(|(_, raw)| raw);
-                    self.check_mirrored(&body, arguments, head).map_err(mismatch)?;
+                    self.backend.check_mirrored(&body, arguments, head).map_err(mismatch)?;
                 }
             }
         }

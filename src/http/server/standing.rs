@@ -96,6 +96,11 @@ impl Standing {
         }
     }
 
+    /// Whether the client has it open.
+    pub(super) fn is_open(&self) -> bool {
+        lock(&self.state).stream.is_some()
+    }
+
     /// Whether a stream of this name is, or was at last, this one.
     pub(super) fn is(&self, id: &StreamKey) -> bool {
         lock(&self.state).id.as_ref() == Some(id)
@@ -147,7 +152,7 @@ impl Standing {
             Err(NotSent::Full(limit)) => {
                 log::warn!("a session is ended: {limit} bytes wait for a client that does not read");
                 if let Some(session) = self.session.upgrade() {
-                    session.end("the client does not read");
+                    session.leave("the client does not read");
                 }
             }
         }
@@ -173,7 +178,10 @@ impl Standing {
         if let Some(stream) = &state.stream {
             return stream.send(&self.event(state.id.as_ref(), message)).map_err(not_sent);
         }
-        if state.waiting.len() == WAITING {
+        let bytes = |state: &State| state.waiting.iter().map(Vec::len).sum::<usize>() + message.len();
+        while state.waiting.len() == WAITING
+            || (!state.waiting.is_empty() && bytes(&state) > self.unsent_bytes)
+        {
             state.waiting.pop_front();
         }
         state.waiting.push_back(message.to_vec());
@@ -193,7 +201,8 @@ impl Standing {
             if state.stream.is_some() { VecDeque::new() } else { std::mem::take(&mut state.waiting) }
         };
         for message in waiting {
-            if let Err(reason) = exchange.event(&message) {
+            // It may have been answered in this moment.
+            if let Err(reason) = exchange.event(&message).or_else(|_| self.have_wait(&message)) {
                 log::debug!("dropped a message of a session: {reason:?}");
             }
         }
@@ -234,8 +243,15 @@ impl Outlet for Standing {
     }
 
     fn answer(&self, call: &Arc<Call>, result: Result<&str, &ErrorObject>, _waits: bool) {
+        self.answer_with(call, &answer_message(call, result));
+    }
+}
+
+impl Standing {
+    /// Answers `call` with a whole message, unless it has ended.
+    pub(super) fn answer_with(&self, call: &Arc<Call>, message: &[u8]) {
         if self.session.upgrade().is_some_and(|session| session.finish(call)) {
-            self.answer_by(&answer_message(call, result));
+            self.answer_by(message);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::common::ACCEPT;
 use super::common::Common;
 use super::connection::Connection;
-use super::parse::{Manner, Refusal};
+use super::parse::Refusal;
 use super::readiness::{Source, Wants};
 
 /// As many are accepted in one go; other news than those of new connections have their turn, too.
@@ -51,27 +51,29 @@ fn welcome(common: &Arc<Common>, socket: TcpStream, peer: SocketAddr) {
     }
     let limit = common.limits.connections;
     let socket = Arc::new(socket);
-    let make = |key| Connection::new(key, Arc::clone(&socket), peer, common);
     let now = common.clock.now();
-    let (place, has_room) = match common.registry.insert(limit, now, make) {
-        Some(place) => (Some(place), true),
-        None => (common.registry.insert(limit.saturating_add(TURNED_AWAY), now, make), false),
-    };
+    let mut has_room = true;
+    let mut place =
+        common.registry.insert(limit, now, |key| Connection::new(key, Arc::clone(&socket), peer, common));
+    if place.is_none() {
+        has_room = false;
+        let make = |key| Connection::to_turn_away(key, Arc::clone(&socket), peer, common);
+        place = common.registry.insert(limit.saturating_add(TURNED_AWAY), now, make);
+    }
     let Some((connection, is_next)) = place else { return };
     if is_next {
         common.readiness.wake();
     }
-    // Before its news can come, or somebody would serve what it asks for.
-    let turned_away = (!has_room).then(|| connection.begin_to_turn_away());
     if let Err(e) = common.readiness.register(&Source::Stream(Arc::clone(&socket)), connection.key) {
         log::warn!("a connection is closed, as there is no room to wait for it: {e}");
         connection.stop(true);
         return;
     }
     drop(socket);
-    if let Some(turn) = turned_away {
+    connection.is_registered();
+    if !has_room {
         let mut response = Refusal::new(503, format!("{limit} connections are open")).into_response();
         response.headers.push(("Retry-After", "1".to_owned()));
-        connection.answer(turn, Manner::LAST, response);
+        connection.turn_away(response);
     }
 }

@@ -32,7 +32,10 @@ pub(super) type Gone = Box<dyn FnOnce() + Send>;
 /// After its last answer a connection waits so long for its peer to close, and takes so many bytes: closed before those are
 /// taken, the operating system would tell the peer to forget what it has not read yet.
 const LINGER: Duration = Duration::from_secs(1);
-const LINGER_BYTES: usize = 1024 * 1024;
+const LINGER_BYTES: usize = 16 * 1024 * 1024;
+
+/// The first turn.
+const FIRST: u32 = 1;
 
 /// A connection.
 pub(super) struct Connection {
@@ -95,6 +98,14 @@ pub(super) struct Rest {
 }
 
 impl Rest {
+    fn and(self, other: Self) -> Self {
+        Self {
+            gone: self.gone.or(other.gone),
+            callback: self.callback.or(other.callback),
+            inbox: self.inbox.or(other.inbox),
+        }
+    }
+
     pub(super) fn settle(self) {
         let Self { gone, callback, inbox } = self;
         caught(move || drop((callback, inbox)));
@@ -124,7 +135,7 @@ impl Connection {
             has_ended: false,
             is_broken: false,
             closes: false,
-            turn: 0,
+            turn: FIRST - 1,
             is_open: false,
             out: Outgoing::default(),
             gone: None,
@@ -132,6 +143,23 @@ impl Connection {
             stage: Stage::Nothing,
         };
         Self { key, peer, common: Arc::clone(common), state: Mutex::new(state) }
+    }
+
+    /// One for which there is no room: its first request is answered before it is read.
+    pub(super) fn to_turn_away(
+        key: Key,
+        socket: Arc<TcpStream>,
+        peer: SocketAddr,
+        common: &Arc<Common>,
+    ) -> Self {
+        let connection = Self::new(key, socket, peer, common);
+        connection.begun(&mut connection.lock());
+        connection
+    }
+
+    /// Says so, and closes it.
+    pub(super) fn turn_away(&self, response: Response) {
+        self.answer(FIRST, Manner::LAST, response);
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
@@ -180,14 +208,14 @@ impl Connection {
                 state.unread |= event.is_readable;
                 return (self.begin_to_read(state), rest);
             }
-            Phase::Streaming(_) if state.has_ended => rest = self.close(state),
+            Phase::Streaming(_) if state.has_ended => rest = rest.and(self.close(state)),
             Phase::Serving | Phase::Streaming(_) | Phase::Flushing => {
                 state.unread |= event.is_readable;
                 if state.has_ended {
                     rest.gone = state.gone.take();
                 }
             }
-            Phase::Lingering(left) if event.is_readable => rest = self.drain(state, left),
+            Phase::Lingering(left) if event.is_readable => rest = rest.and(self.drain(state, left)),
             Phase::Lingering(_) | Phase::Closed => {}
         }
         (None, rest)
@@ -309,9 +337,11 @@ impl Connection {
         match state.out.flush(&mut &**socket) {
             Err(_) => self.close(state),
             Ok(_) if state.out.is_empty() && state.phase == Phase::Flushing => self.end(state),
-            Ok(0) => Rest::default(),
-            Ok(_) => {
-                self.wrote(state);
+            Ok(written) => {
+                // Asking for a body is no answer, and has no time of its own.
+                if written > 0 && matches!(state.phase, Phase::Streaming(_) | Phase::Flushing) {
+                    self.wrote(state);
+                }
                 Rest::default()
             }
         }
@@ -409,11 +439,11 @@ impl Connection {
         is_unanswered
     }
 
-    /// There is no room for this connection: nothing it says is read, and the caller answers.
-    pub(super) fn begin_to_turn_away(&self) -> u32 {
-        let mut state = self.lock();
-        self.begun(&mut state);
-        state.turn
+    /// It was registered with the operating system. If it has been closed meanwhile, it is forgotten again.
+    pub(super) fn is_registered(&self) {
+        if self.lock().phase == Phase::Closed {
+            self.common.readiness.forget(self.key);
+        }
     }
 
     /// Asks for the body.

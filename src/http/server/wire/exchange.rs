@@ -169,6 +169,7 @@ impl Connection {
     /// closes it and calls who wants to know: the calling thread may be in the midst of something.
     fn write(&self, state: &mut State, text: &[u8], body: Option<Vec<u8>>) -> bool {
         let State { socket: Some(socket), out, .. } = &mut *state else { return false };
+        let waited = !out.is_empty();
         let mut written = out.write(&mut &**socket, text);
         if let (Ok(()), Some(body)) = (&written, body) {
             written = out.write_owned(&mut &**socket, body);
@@ -180,7 +181,10 @@ impl Connection {
             self.poke(state);
             return false;
         }
-        self.wrote(state);
+        // More for a peer that does not read gives it no more time.
+        if !waited {
+            self.wrote(state);
+        }
         self.rearm(state);
         true
     }

@@ -170,13 +170,13 @@ impl Inbox {
             }
             progress
         };
-        let bytes = match (&progress, &self.arriving) {
-            (Progress::Whole(_), _) => 0,
-            (Progress::More { .. }, arriving) => {
-                self.input.len() + arriving.as_ref().map_or(0, |arriving| arriving.body.bytes.len())
-            }
-        };
-        if !self.held.set(bytes, limits.receiving_bytes) {
+        if let Progress::Whole(_) = progress {
+            // What came after it is bound by one read, and not refused.
+            self.held.set(self.input.len(), usize::MAX);
+            return Ok(progress);
+        }
+        let body = self.arriving.as_ref().map_or(0, |arriving| arriving.body.bytes.len());
+        if !self.held.set(self.input.len() + body, limits.receiving_bytes) {
             let manner = self.arriving.as_ref().map_or(Manner::LAST, |arriving| arriving.manner);
             let why = format!("more than {} bytes are being received", limits.receiving_bytes);
             let mut response = Refusal::new(503, why).into_response();

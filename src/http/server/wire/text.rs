@@ -8,11 +8,11 @@ use super::Response;
 use super::parse::Manner;
 
 /// A body up to this size is copied behind its head: a second system call is dearer.
-pub(super) const SMALL_BODY: usize = 32 * 1024;
+pub(super) const SMALL_BODY: usize = 16 * 1024;
 
-/// What goes before the body when the client asked whether to send its own.
+/// For a client that waits for a word before it sends its body.
 pub(super) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
-/// What goes before a request that finds no room for its connection.
+/// Ends a stream.
 pub(super) const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 /// A comment among events: something for a proxy to see, and for the operating system to find out whether the peer is there.
 pub(super) const KEEP_ALIVE: &[u8] = b":\n\n";

@@ -51,7 +51,7 @@ fn waiting_costs_no_threads_and_little_memory() {
     let test = || {
         let (streams_tx, streams) = crossbeam_channel::unbounded();
         let rig = Rig::new(limits(), move |request, reply| match request.admitted.as_str() {
-            "/stream" => drop(streams_tx.send(reply.stream(&[], b""))),
+            "/stream" => tell(&streams_tx, reply.stream(&[], b"")),
             _ => echo(request, reply),
         });
         rig.peer().get("/").answer().is(200, "");
@@ -83,15 +83,19 @@ fn nothing_is_left_after_the_stop() {
         for _ in 0..3 {
             let (held_tx, held) = crossbeam_channel::unbounded();
             let rig = Rig::new(limits(), move |request, reply| match request.admitted.as_str() {
-                "/hold" => drop(held_tx.send(reply)),
+                "/hold" => tell(&held_tx, reply),
                 _ => echo(request, reply),
             });
             let mut peers: Vec<_> = (0..100).map(|_| rig.peer()).collect();
             for (n, peer) in peers.iter_mut().enumerate() {
                 match n % 4 {
                     0 => peer.get("/").answer().is(200, ""),
-                    1 => drop(peer.get("/hold")),
-                    2 => drop(peer.send("POST / HT")),
+                    1 => {
+                        peer.get("/hold");
+                    }
+                    2 => {
+                        peer.send("POST / HT");
+                    }
                     _ => {}
                 }
             }
@@ -115,7 +119,7 @@ fn nothing_is_left_after_the_stop() {
 fn connections_wait_when_there_are_no_more_descriptors() {
     let test = || {
         let rig = Rig::echo(limits());
-        println!("\naddress {}", rig.wire.address());
+        writeln!(std::io::stdout(), "\naddress {}", rig.wire.address()).expect("piped");
         let mut line = String::new();
         std::io::stdin().read_line(&mut line).expect("read");
     };
@@ -129,7 +133,9 @@ fn connections_wait_when_there_are_no_more_descriptors() {
             Peer { stream, read: Vec::new() }
         };
         let mut peers: std::collections::VecDeque<_> = (0..100).map(|_| connect()).collect();
-        peers.iter_mut().for_each(|peer| drop(peer.get("/")));
+        peers.iter_mut().for_each(|peer| {
+            peer.get("/");
+        });
         // Those that were accepted are served; as they close the others are.
         let cpu = || {
             let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("Linux");

@@ -29,7 +29,9 @@ fn silent_connections_keep_nobody_waiting() {
     let begun: Vec<_> = (0..100).map(|_| drop_into(rig.peer(), "POST / HTTP/1.1\r\nHost")).collect();
     let mut peers: Vec<_> = (0..20).map(|_| rig.peer()).collect();
     for n in 0..50 {
-        peers.iter_mut().for_each(|peer| drop(peer.post("/", format!("{n}"))));
+        peers.iter_mut().for_each(|peer| {
+            peer.post("/", format!("{n}"));
+        });
         peers.iter_mut().for_each(|peer| peer.answer().is(200, format!("{n}")));
     }
     for mut peer in begun {
@@ -50,8 +52,11 @@ fn connections_beyond_the_limit_are_turned_away() {
     let rig = Rig::echo(Limits { connections: 20, ..limits() });
     let mut first: Vec<_> = (0..20).map(|_| rig.peer()).collect();
     first.iter_mut().for_each(|peer| peer.get("/").answer().is(200, ""));
-    for _ in 0..200 {
+    for n in 0..200 {
         let mut peer = rig.peer();
+        if n % 2 == 0 {
+            peer.post("/", "at once");
+        }
         let answer = peer.answer();
         answer.is(503, "20 connections are open");
         assert_eq!((answer.header("retry-after"), answer.header("connection")), (Some("1"), Some("close")));
@@ -89,7 +94,9 @@ fn requests_wait_for_a_thread_and_then_are_refused() {
         served.recv_timeout(SOON).expect("served");
     }
     let mut waiting: Vec<_> = (0..2).map(|_| rig.peer()).collect();
-    waiting.iter_mut().for_each(|peer| drop(peer.post("/", "waited")));
+    waiting.iter_mut().for_each(|peer| {
+        peer.post("/", "waited");
+    });
     eventually("two wait", || rig.wire.crew.queued() == 2);
     // The rest is told so, over connections that go on; streams, other connections and slow heads live meanwhile.
     let mut busy = rig.peer();
@@ -135,7 +142,9 @@ fn requests_that_wait_for_each_other_are_all_served() {
             _ => echo(request, reply),
         });
     let mut peers: Vec<_> = (0..15).map(|_| rig.peer()).collect();
-    peers.iter_mut().for_each(|peer| drop(peer.get("/last")));
+    peers.iter_mut().for_each(|peer| {
+        peer.get("/last");
+    });
     for _ in 0..15 {
         first_tx.send_timeout((), SOON).expect("all are served at once");
     }

@@ -123,6 +123,11 @@ fn response(status: u16, body: impl Into<Vec<u8>>) -> Response {
     response
 }
 
+/// Sends to a test that may be over.
+fn tell<T>(to: &crossbeam_channel::Sender<T>, what: T) {
+    let _ = to.send(what);
+}
+
 /// A client, byte by byte.
 struct Peer {
     stream: TcpStream,

@@ -74,7 +74,7 @@ fn who_is_served_may_wait() {
     let (held_tx, held) = unbounded();
     let short =
         Limits { idle_time: SHORT, head_time: SHORT, body_time: SHORT, write_time: SHORT, ..limits() };
-    let rig = Rig::new(short, move |request, reply| drop(held_tx.send((request, reply))));
+    let rig = Rig::new(short, move |request, reply| tell(&held_tx, (request, reply)));
     let mut peer = rig.peer();
     peer.post("/", "patience");
     let (request, reply) = held.recv_timeout(SOON).expect("served");
@@ -89,7 +89,7 @@ fn who_does_not_read_is_closed() {
     let rig = Rig::new(Limits { write_time: SHORT, ..limits() }, move |request, reply| {
         let gone = gone_tx.clone();
         let path = request.admitted.clone();
-        reply.when_gone(Box::new(move || drop(gone.send(if path == "/" { "answer" } else { "stream" }))));
+        reply.when_gone(Box::new(move || tell(&gone, if path == "/" { "answer" } else { "stream" })));
         let much = vec![b'x'; 32 * 1024 * 1024];
         if request.admitted == "/" {
             reply.answer(response(200, much));
@@ -111,6 +111,24 @@ fn who_does_not_read_is_closed() {
         }
         assert!(all < 32 * 1024 * 1024);
     }
+}
+
+#[test]
+fn more_to_read_is_no_more_time_to_read_it() {
+    let (gone_tx, gone) = unbounded();
+    let rig = Rig::new(Limits { write_time: SHORT, ..limits() }, move |_, reply| {
+        let gone = gone_tx.clone();
+        let stream = reply.stream(&[], b"");
+        stream.when_gone(Box::new(move || tell(&gone, ())));
+        stream.push(&vec![b'x'; 32 * 1024 * 1024], usize::MAX).expect("there is always room");
+        let start = Instant::now();
+        while stream.push(b"data: more\n\n", usize::MAX).is_ok() && start.elapsed() < SOON {
+            std::thread::sleep(SHORT / 10);
+        }
+    });
+    let mut peer = rig.peer();
+    peer.get("/");
+    takes_short(|| gone.recv_timeout(SOON).expect("it is noticed"));
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn who_waits_for_nothing_is_closed_at_once() {
 #[test]
 fn what_is_served_is_finished() {
     let (held_tx, held) = unbounded();
-    let rig = Rig::new(limits(), move |request, reply| drop(held_tx.send((request, reply))));
+    let rig = Rig::new(limits(), move |request, reply| tell(&held_tx, (request, reply)));
     let (mut one, mut other) = (rig.peer(), rig.peer());
     one.post("/", "one");
     other.get("/");
@@ -67,9 +67,9 @@ fn what_is_not_finished_is_cut_off() {
     let (streams_tx, streams) = unbounded();
     let rig = Rig::new(limits(), move |request, reply| {
         let (gone, path) = (gone_tx.clone(), request.admitted.clone());
-        reply.when_gone(Box::new(move || drop(gone.send(path))));
+        reply.when_gone(Box::new(move || tell(&gone, path)));
         match request.admitted.as_str() {
-            "/stream" => drop(streams_tx.send(reply.stream(&[], b"data: 1\n\n"))),
+            "/stream" => tell(&streams_tx, reply.stream(&[], b"data: 1\n\n")),
             _ => {
                 let _ = hold.recv();
                 reply.answer(response(200, "late"));

@@ -12,7 +12,7 @@ fn streaming(limits: Limits) -> (Rig, Receiver<(EventStream, Receiver<()>)>) {
             return echo(request, reply);
         }
         let (gone_tx, gone) = unbounded();
-        reply.when_gone(Box::new(move || drop(gone_tx.send(()))));
+        reply.when_gone(Box::new(move || tell(&gone_tx, ())));
         let stream = reply.stream(&[("Mcp-Session-Id", "s".to_owned())], b"data: first\n\n");
         let _ = streams_tx.send((stream, gone));
     });
@@ -133,17 +133,17 @@ fn a_peer_that_goes_is_noticed() {
 #[test]
 fn a_peer_that_goes_before_the_answer_is_noticed() {
     let (held_tx, held) = unbounded();
-    let rig = Rig::new(limits(), move |_, reply| drop(held_tx.send(reply)));
+    let rig = Rig::new(limits(), move |_, reply| tell(&held_tx, reply));
     let mut peer = rig.peer();
     peer.post("/", "body");
     let reply = held.recv_timeout(SOON).expect("served");
     let (gone_tx, gone) = unbounded();
     let (first, second, third) = (gone_tx.clone(), gone_tx.clone(), gone_tx);
-    reply.when_gone(Box::new(move || drop(first.send(1))));
-    reply.when_gone(Box::new(move || drop(second.send(2))));
+    reply.when_gone(Box::new(move || tell(&first, 1)));
+    reply.when_gone(Box::new(move || tell(&second, 2)));
     drop(peer);
     assert_eq!(gone.recv_timeout(SOON), Ok(2), "the second replaces the first");
-    reply.when_gone(Box::new(move || drop(third.send(3))));
+    reply.when_gone(Box::new(move || tell(&third, 3)));
     assert_eq!(gone.try_recv(), Ok(3), "at once, as it has gone");
     reply.answer(Response::new(200));
     // Whoever has more to say is noticed as well: what was sent meanwhile lies unread.
@@ -151,7 +151,7 @@ fn a_peer_that_goes_before_the_answer_is_noticed() {
     peer.post("/", "one").post("/", "two");
     let reply = held.recv_timeout(SOON).expect("served");
     let (gone_tx, gone) = unbounded();
-    reply.when_gone(Box::new(move || drop(gone_tx.send(()))));
+    reply.when_gone(Box::new(move || tell(&gone_tx, ())));
     drop(peer);
     assert_eq!(gone.recv_timeout(SOON), Ok(()));
     // A callback is not called once the answer is written.
@@ -159,7 +159,7 @@ fn a_peer_that_goes_before_the_answer_is_noticed() {
     peer.get("/");
     let reply = held.recv_timeout(SOON).expect("served");
     let (gone_tx, gone) = unbounded::<()>();
-    reply.when_gone(Box::new(move || drop(gone_tx.send(()))));
+    reply.when_gone(Box::new(move || tell(&gone_tx, ())));
     reply.answer(Response::new(200));
     peer.answer().is(200, "");
     assert!(gone.recv_timeout(SOON).is_err());
