@@ -164,8 +164,8 @@ pub use server::{Server, ServerHandle};
 pub use sync::CancelToken;
 pub use tool::{Arguments, FnTool, Tool, ToolError, ToolRegistry};
 
-/// The examples of the README are compiled as tests.
-#[cfg(doctest)]
+/// The examples of the README are compiled as tests, with the feature that some of them need.
+#[cfg(all(doctest, feature = "http"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
 

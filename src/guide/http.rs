@@ -43,18 +43,18 @@
 //!
 //! Each request tells which era it is of, so clients of both use the same address at the same time:
 //!
-//! | a client sends | to | and gets |
+//! | request | for | answered by |
 //! |---|---|---|
-//! | a request that names 2026-07-28 in its `_meta` (Modern) | `POST /mcp` | its answer |
-//! | `initialize`, of 2025-03-26 to 2025-11-25 (Legacy) | `POST /mcp` | its answer, and the id of a session in the header `Mcp-Session-Id` |
-//! | anything else, with that header | `POST /mcp` | its answer; 202 for what has none |
-//! | the wish to hear what belongs to no request, with that header | `GET /mcp` | a stream that stays open |
-//! | that the session is over | `DELETE /mcp` | 204 |
-//! | the wish for a stream, of 2024-11-05 (HTTP+SSE) | `GET /sse` | a stream for everything, which begins with the address for messages |
-//! | any message of that client | `POST /messages` | 202, and its answer on the stream |
+//! | `POST /mcp`, with 2026-07-28 in its `_meta` (Modern) | a call, a list, and so on | its answer |
+//! | `POST /mcp` with `initialize` (Legacy, 2025-03-26 to 2025-11-25) | the handshake | its answer, and a session: the header `Mcp-Session-Id` |
+//! | `POST /mcp` with that header | anything else of such a client | its answer; 202 for what has none |
+//! | `GET /mcp` with that header | a stream for what belongs to no request | events, for as long as the client listens |
+//! | `DELETE /mcp` with that header | the end of the session | 204 |
+//! | `GET /sse` (HTTP+SSE, 2024-11-05) | a stream for everything | events, of which the first says where messages go |
+//! | `POST /messages` | any message of such a client | 202; its answer is an event of the stream |
 //!
-//! An answer is one JSON object. If progress, a log message or a question precedes it, it is a stream of events of which it is the
-//! last. [`path`](crate::http::HttpServerBuilder::path) and [`sse_paths`](crate::http::HttpServerBuilder::sse_paths) move the addresses;
+//! An answer is one JSON object. If progress, a log message or a question precedes it, it is a stream of events (*server-sent events*), of
+//! which it is the last. [`path`](crate::http::HttpServerBuilder::path) and [`sse_paths`](crate::http::HttpServerBuilder::sse_paths) move the addresses;
 //! HTTP+SSE is served only by servers that offer [2024-11-05](crate::server::ServerBuilder::versions).
 //!
 //! | | Modern | Legacy | HTTP+SSE |
@@ -128,7 +128,8 @@
 //! | a loopback address | `localhost`, `127.0.0.1` and such, and those of [`allow_host`](crate::http::HttpServerBuilder::allow_host) | of such hosts, and those of [`allow_origin`](crate::http::HttpServerBuilder::allow_origin) |
 //! | any other address | all; once one is allowed by name, as above | the same |
 //!
-//! Programs name no page, and are not concerned. A proxy that hands on its own name in `Host` is refused like any other: let it
+//! In a container, where a server must listen on `0.0.0.0`, name the host: `.allow_host("tools.internal")`. Programs name no page, and are
+//! not concerned. A proxy that hands on its own name in `Host` is refused like any other: let it
 //! pass on what it got, or use [`allow_any_host`](crate::http::HttpServerBuilder::allow_any_host). Browsers ask a server of another
 //! origin for permission first (CORS), which is not answered here: a proxy can do that.
 //!
@@ -211,7 +212,7 @@
 //! | 405, 406, 415, 417, 501, 505 | a kind of request that is not served here |
 //! | 408 | head or body took too long |
 //! | 413, 431 | body or head are too large |
-//! | 500 | a handler panicked, or nobody answered: a bug |
+//! | 500 | the guard panicked, or nobody answered: a bug |
 //! | 503 | there is no room: for a connection, a session, or another request that waits |
 //!
 //! An error of the work itself comes with 200, as any answer does. So does every error in a Legacy session, as far as its request was
@@ -224,14 +225,14 @@
 //! or leaves undone holds up another.
 //!
 //! Measured on Linux with `examples/echo_http`: 10,000 open `subscriptions/listen` take 0.9 KiB each, 10,000 idle connections 0.35 KiB each, and the
-//! server has 4 threads when all is quiet. What the operating system holds for sockets comes on top, and one more thing does:
-//! a limit of its own for [open files](crate::guide::operating#numbers-of-the-operating-system).
+//! server has 4 threads when all is quiet. What the operating system keeps for sockets comes on top; it also limits
+//! [open files](crate::guide::operating#numbers-of-the-operating-system).
 //!
 //! # Stopping
 //!
-//! [`ServerHandle::stop`](crate::ServerHandle::stop), or the [token](crate::http::HttpServer::stop_token), from any thread, ends [`serve`](crate::http::HttpServer::serve) in good order: nothing more is accepted, open
-//! streams are ended so that clients know, what is being served is finished, for up to [`grace`](crate::server::ServerBuilder::grace) (5 s), then
-//! connections are closed and sessions forgotten. Rust's std knows nothing of signals: a process that gets SIGTERM ends at once, unless the
+//! [`ServerHandle::stop`](crate::ServerHandle::stop), or the [token](crate::http::HttpServer::stop_token), from any thread, ends [`serve`](crate::http::HttpServer::serve) in good order: streams that
+//! would never end are ended, so that clients know; then nothing more is accepted, and what is being served is finished, for up to
+//! [`grace`](crate::server::ServerBuilder::grace) (5 s); then connections are closed and sessions forgotten. Rust's std knows nothing of signals: a process that gets SIGTERM ends at once, unless the
 //! program has a handler that calls `stop`, for example one of the crate `signal-hook`.
 //!
 //! # Servers that speak over stdio
@@ -263,7 +264,7 @@
 //! | HTTP/2, HTTP/3 | a stream per call gains little by them, and they would be most of the code | a proxy speaks them with clients, and HTTP/1.1 with the server |
 //! | compression | a compressor holds events back | a proxy, for answers that are no streams |
 //! | WebSocket | the protocol has no binding for it, so no two programs would agree | [`Stream`](crate::transport::Stream) takes any stream of bytes that both sides have |
-//! | an own HTTP server around it | the parts know each other's limits and times | a proxy that routes by path |
+//! | a part of another HTTP server | they are asynchronous, or give each connection a thread | a proxy that routes by path |
 //!
 //! [`HttpServer`]: crate::http::HttpServer
 //! [`HttpServer::relay`]: crate::http::HttpServer::relay

@@ -249,7 +249,7 @@ impl HttpServerBuilder {
     /// Listens at `address`. Without a reason use a loopback address: whoever can connect can call every tool.
     ///
     /// A server without a [`state_store`](crate::server::ServerBuilder::state_store) of its own has the states of calls that
-    /// wait for input travel with them from then on, in [`SealedStates`] with a random key.
+    /// wait for input travel with them from then on, in [`SealedStates`](crate::http::SealedStates) with a random key.
     ///
     /// # Errors
     /// When the address cannot be bound, a path does not begin with `/`, or a host or origin that is allowed is none.
