@@ -98,10 +98,10 @@ fn ids_of_events_are_unique_in_a_session() {
             conn.events()
         })
         .collect();
-    for line in 0..3 {
+    for (line, events) in calls.iter_mut().enumerate() {
         say(&puppet, line, &["a", "b", "c"]);
         puppet.order_on(line, Order::Return("done".into()));
-        while let Some(event) = calls[line].event() {
+        while let Some(event) = events.event() {
             ids.push(event.id);
         }
     }
