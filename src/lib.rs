@@ -58,7 +58,7 @@
 //! | [`Context`], [`context`] | what a handler sees of its call: cancellation, progress, log messages, who calls, what it may ask |
 //! | [`testing`] | a client and a server in one process, and a peer that follows a script |
 //! | [`transport`] | child processes, stdio, sockets, memory; [`Tap`](transport::Tap) sees every frame |
-//! | [`http`] | [`HttpServer`](http::HttpServer) and [`HttpTransport`](http::HttpTransport): the same over Streamable HTTP, with features of their names |
+//! | [`http`] | [`HttpServer`](http::HttpServer) and [`HttpTransport`](http::HttpTransport): the same over Streamable HTTP, with the [features](#features) for it |
 //! | [`logging`] | a logger for server binaries, and a bridge from it to clients; which level means what |
 //! | [`protocol`], [`method`], [`jsonrpc`] | the messages, the table of methods, JSON-RPC |
 //! | [`json`] | JSON kept as its text, and read leniently |

@@ -41,7 +41,7 @@
 //! | answers, or names the revisions it has | they speak a revision of both |
 //! | says anything else, with whatever status, or nothing for [5 s](crate::client::Timeouts::probe) | the handshake: `initialize` |
 //! | refuses `initialize` with 400, 404 or 405 | HTTP+SSE of 2024-11-05, if a `GET` at the same address opens such a stream |
-//! | is not there, has no time (429, 503) or wants credentials (401, 403) | the error, at once |
+//! | is not there, has no time (429, 503) or wants credentials (401, 403) | the error |
 //!
 //! That is one request more for older servers, once for each client. Who knows its server saves it:
 //! `Client::builder().versions([ProtocolVersion::V2025_11_25])`.
@@ -76,7 +76,9 @@
 //! # Ok::<(), tinymcp::Error>(())
 //! ```
 //!
-//! Values of headers are in no message, no log and no `Debug`. There is no OAuth yet: where a token comes from is the program's business.
+//! A server that wants other credentials is [`Error::Rejected`](crate::Error::Rejected) with status 401 or 403; one that says so in the words of
+//! the protocol, as a guard of this crate does, is an error of the handshake ([`Error::Refused`](crate::Error::Refused)) or of the call
+//! ([`Error::Peer`](crate::Error::Peer)). Values of headers are in no message, no log and no `Debug`. There is no OAuth yet: where a token comes from is the program's business.
 //!
 //! # Proxies, TLS, redirects
 //!

@@ -12,7 +12,7 @@
 //! | a silent upstream is left alone | `proxy_read_timeout 1h` | a call that answers as a whole says **nothing** until then, and nginx gives up after 60 s: the client gets a 504, and a Modern handler is cancelled. Open streams carry a comment every [15 s](crate::http::HttpServerBuilder::keep_alive), so they need less |
 //! | no request is given to a second server | `proxy_next_upstream error timeout`, and never `non_idempotent` | a call could be carried out twice. So nginx passes on only what no server has got |
 //! | connections to the server are kept | `proxy_http_version 1.1`, an empty `Connection`, `keepalive` | otherwise each request makes one |
-//! | and for less than the server keeps them | `keepalive_timeout 50s` in the `upstream`, or a longer [`idle_time`](crate::http::HttpServerBuilder::idle_time) (60 s) | a request that meets a connection just closed is a 502, of which nobody knows whether it was carried out |
+//! | and given up before the server does so | `keepalive_timeout 50s` in the `upstream`, or a longer [`idle_time`](crate::http::HttpServerBuilder::idle_time) (60 s) | a request that meets a connection just closed is a 502, of which nobody knows whether it was carried out |
 //! | the server hears the name that clients use | `proxy_set_header Host $host`, and [`allow_host`](crate::http::HttpServerBuilder::allow_host) | a server on a loopback address [refuses other names](crate::guide::http#hosts-and-origins) |
 //! | bodies fit | `client_max_body_size 16m` | nginx takes 1 MiB, the server [16 MiB](crate::server::ServerBuilder::max_frame_bytes) |
 //! | a client that leaves is noticed | nothing: not `proxy_ignore_client_abort` | for a Modern call it is the cancellation |
@@ -34,6 +34,9 @@
 //! | a replica ends | calls that it was serving are lost to their callers; the next one goes elsewhere | its sessions are gone with it, and clients make new ones |
 //! | notices of changes | come from the replica that has the stream | likewise |
 //! | [tasks](crate::guide::tasks) | are in the memory of one replica: others do not know them | are in their session's |
+//!
+//! Both configurations [below](#nginx-for-2026-07-28) seal states with a shared key. The second serves both eras: a Modern request names no session, and goes to
+//! any replica.
 //!
 //! So with replicas: tell every one of them of a change, for example by a queue that they all read, and offer tasks only where clients stay at one
 //! replica. Replicas that share a key must serve the same tools: a handler may begin in one and go on in another.
