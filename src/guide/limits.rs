@@ -141,6 +141,7 @@
 //! | a server of a bridge makes room for another | 10 s | |
 //! | before one that ended without an answer is started again, which doubles | 100 ms; 10 s at most | |
 //! | the output of a server of a bridge, after its end | 250 ms | |
+//! | open calls of a bridge, at its end | 5 s | |
 //! | at the end, after the grace: answers are taken; threads end | 1 s; 250 ms | |
 //!
 //! # Over HTTP, a client

@@ -92,6 +92,7 @@ pub const SERVER: &[(&str, &str, &[&str])] = &[
         "http/server/relay/upstream.rs",
         &["LAST_WORDS: Duration = "],
     ),
+    ("open calls of a bridge, at its end", "http/server/relay/mod.rs", &["GRACE: Duration = "]),
     (
         "at the end, after the grace: answers are taken; threads end",
         "http/server/wire/mod.rs",
@@ -148,6 +149,7 @@ pub const NO_LIMITS: &[(&str, &[&str])] = &[
     ("http/server/origin.rs", &["SHOWN"]),
     ("http/server/sealed.rs", &["KEY_ID_BYTES", "HEAD_BYTES", "TAG_BYTES", "MIN_KEY_BYTES", "MAX_CHARS"]),
     ("http/server/events/mod.rs", &["EVENT_BYTES"]),
+    ("http/server/relay/upstream.rs", &["REPORTED_NOISE"]),
     // How the threads take turns. Their number is in the table of threads.
     ("http/server/wire/crew.rs", &["IDLE", "LOOK", "QUIET_LOOKS", "MAX_WAITING"]),
     ("http/server/wire/accept.rs", &["AT_ONCE"]),
