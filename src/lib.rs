@@ -1,7 +1,7 @@
 //! The Model Context Protocol (MCP) for synchronous Rust: clients and servers on plain threads, without an async runtime.
 //!
 //! MCP connects language models with tools: a *server* offers tools, and a *client*, usually inside an agent, finds and
-//! calls them. They exchange JSON-RPC messages, most often over the stdin and stdout of a server that the client starts.
+//! calls them. They exchange JSON-RPC messages, most often over the stdin and stdout of a server that the client starts, or over HTTP.
 //!
 //! # A server
 //!
@@ -58,6 +58,7 @@
 //! | [`Context`], [`context`] | what a handler sees of its call: cancellation, progress, log messages, who calls, what it may ask |
 //! | [`testing`] | a client and a server in one process, and a peer that follows a script |
 //! | [`transport`] | child processes, stdio, sockets, memory; [`Tap`](transport::Tap) sees every frame |
+//! | [`http`] | [`HttpServer`](http::HttpServer) and [`HttpTransport`](http::HttpTransport): the same over Streamable HTTP, with the [features](#features) for it |
 //! | [`logging`] | a logger for server binaries, and a bridge from it to clients; which level means what |
 //! | [`protocol`], [`method`], [`jsonrpc`] | the messages, the table of methods, JSON-RPC |
 //! | [`json`] | JSON kept as its text, and read leniently |
@@ -67,6 +68,8 @@
 //!  your code ─▶ Client ═ peer ═ transport ═══════════ transport ═ peer ═ Server                     │
 //!  your handlers ◀── answers                                              ◀── Context ◀─────────────┘
 //!                                                                             asks, reports progress, logs
+//!
+//!  or over HTTP:       Client ═ peer ═ HttpTransport ── requests, event streams ──▶ HttpServer ═ Server
 //! ```
 //!
 //! `peer` is the engine that both sides share: one thread reads and hands each answer to the thread that waits for its
@@ -90,9 +93,15 @@
 //!
 //! All are off by default.
 //!
+//! - `http-server`: a server speaks Streamable HTTP, and HTTP+SSE ([`Server::serve_http`], [guide](guide::http)). Adds 17 crates.
+//! - `http-client`: a client reaches such servers ([`Client::connect_http`], [guide](guide::http_client)). Adds 8 crates. `http` is both.
+//! - `tls`: `https` for the client, by rustls; includes `http-client`. Adds 12 crates more.
 //! - `schemars`: `FnTool::typed` takes any type that derives `JsonSchema` as a tool's arguments.
 //! - `validation`: arguments and structured results are compared with the whole of their JSON Schemas, by
 //!   `json::Validator`. Adds 52 crates and 4.6 MB.
+
+// What belongs to a feature can be linked to only with it. The checks and docs.rs build with all of them.
+#![cfg_attr(not(all(feature = "http", feature = "tls")), allow(rustdoc::broken_intra_doc_links))]
 
 // So that the crate's macros name it the same way inside and outside.
 extern crate self as tinymcp;
@@ -155,8 +164,8 @@ pub use server::{Server, ServerHandle};
 pub use sync::CancelToken;
 pub use tool::{Arguments, FnTool, Tool, ToolError, ToolRegistry};
 
-/// The examples of the README are compiled as tests.
-#[cfg(doctest)]
+/// The examples of the README are compiled as tests, with the feature that some of them need.
+#[cfg(all(doctest, feature = "http"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
 

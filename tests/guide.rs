@@ -1,7 +1,10 @@
 //! The tables of the guide say what the code says.
 
+#[path = "support/http_limits.rs"]
+mod http_limits;
+
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A row of a table, the file that decides, and what stands there before each figure of the row's second column.
 const ROWS: &[(&str, &str, &[&str])] = &[
@@ -79,18 +82,6 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         "context/state.rs",
         &["MAX_STATES: usize = ", "MAX_BYTES: usize = ", "MAX_STATE_BYTES: usize = "],
     ),
-    (
-        "a state that its client carries (feature `http-server`)",
-        "http/server/sealed.rs",
-        &["MAX_STATE_BYTES: usize = "],
-    ),
-    (
-        "events kept of a stream over HTTP, for a Legacy client that comes back",
-        "http/server/events/mod.rs",
-        &["MAX_EVENTS: usize = ", "MAX_STREAM_BYTES: usize = "],
-    ),
-    ("streams with such events, of a session", "http/server/events/mod.rs", &["MAX_STREAMS: usize = "]),
-    ("such events of a server", "http/server/events/mod.rs", &["MAX_BYTES: usize = "]),
     ("tasks of a server, those that have ended included", "server/tasks/options.rs", &["max_tasks: "]),
     ("tasks that run at once", "server/tasks/options.rs", &["max_running: "]),
     ("the result of a task", "server/tasks/options.rs", &["max_result_bytes: "]),
@@ -141,90 +132,6 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ),
     ("before a stream of changes that broke off is opened again", "client/builder/limits.rs", &["reopen: "]),
     ("the same before further tries, which doubles", "client/backoff.rs", &["MAX_PAUSE: Duration = "]),
-    ("calls under way over HTTP, client", "http/client/mod.rs", &["max_calls: "]),
-    ("messages that wait to be sent over HTTP, client", "http/client/line.rs", &["MAX_WAITING: usize = "]),
-    (
-        "notifications and responses under way over HTTP, client",
-        "http/client/line.rs",
-        &["MAX_NOTES: usize = "],
-    ),
-    ("streams open over HTTP, client", "http/client/line.rs", &["MAX_STREAMS: usize = "]),
-    ("frames from HTTP that wait for the client's reader", "http/client/line.rs", &["MAX_FRAMES: usize = "]),
-    (
-        "connections that wait for the next request over HTTP, client",
-        "http/client/agents.rs",
-        &["MAX_IDLE: usize = "],
-    ),
-    (
-        "streams that stay open after their answer, client",
-        "http/client/exchange.rs",
-        &["MAX_LINGERING: usize = "],
-    ),
-    ("tools whose mirrored arguments a client knows", "http/client/learned.rs", &["MAX_TOOLS: usize = "]),
-    ("redirects of one request over HTTP", "http/client/wire.rs", &["MAX_REDIRECTS: usize = "]),
-    (
-        "servers of a relay for Legacy clients; Modern ones share one more",
-        "http/server/relay/mod.rs",
-        &["MAX_SERVERS: usize = "],
-    ),
-    (
-        "open requests to a server behind a relay, and open subscriptions",
-        "http/server/relay/mod.rs",
-        &["in_flight: "],
-    ),
-    ("bytes for a server behind a relay that does not read", "http/server/relay/mod.rs", &["unsent_bytes: "]),
-    (
-        "before a server behind a relay is started again that has answered nothing",
-        "http/server/relay/door.rs",
-        &["FIRST_PAUSE: Duration = ", "MAX_PAUSE: Duration = "],
-    ),
-    ("calls that a relay has open at its end", "http/server/relay/mod.rs", &["GRACE: Duration = "]),
-    (
-        "closing a server behind a relay: messages are written; it exits by itself; it exits after SIGTERM",
-        "http/server/relay/upstream.rs",
-        &["flush: ", "exit: ", "term: "],
-    ),
-    (
-        "tries to open a stream of HTTP again that bring nothing, in a row",
-        "http/client/mod.rs",
-        &["stream_tries: "],
-    ),
-    ("looking up a host for HTTP, and then connecting to it", "http/client/mod.rs", &["connect_timeout: "]),
-    (
-        "a stream of HTTP that brings nothing, not even a comment",
-        "http/client/mod.rs",
-        &["read_timeout: Some("],
-    ),
-    (
-        "before a stream of HTTP is opened again, if the server does not say",
-        "http/client/stream.rs",
-        &["RETRY: Duration = "],
-    ),
-    (
-        "the same after tries that brought nothing, which doubles; and at least",
-        "http/client/stream.rs",
-        &["MAX_PAUSE: Duration = ", "MIN_PAUSE: Duration = "],
-    ),
-    (
-        "a server of HTTP accepts a notification or a response",
-        "http/client/posting.rs",
-        &["NOTE_TIME: Duration = "],
-    ),
-    (
-        "the first event of a server that may speak HTTP+SSE",
-        "http/client/old.rs",
-        &["ENDPOINT_TIME: Duration = "],
-    ),
-    (
-        "a stream of HTTP stays open after its answer, while others come",
-        "http/client/exchange.rs",
-        &["LINGER: Duration = "],
-    ),
-    (
-        "a connection of HTTP that nobody uses, unless the server says less",
-        "http/client/agents.rs",
-        &["IDLE: Duration = "],
-    ),
     (
         "the answer to a question of a server, from a person for example",
         "server/builder.rs",
@@ -234,11 +141,6 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         "telling a log level to a server that was started again",
         "client/log_level.rs",
         &["RETOLD: Duration = "],
-    ),
-    (
-        "an event of a stream over HTTP is kept, for a client that comes back",
-        "http/server/events/mod.rs",
-        &["TIME: Duration = "],
     ),
     (
         "closing: frames are written; the server exits by itself; it exits after SIGTERM; own threads end",
@@ -275,12 +177,17 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ),
 ];
 
+/// The rows of all tables.
+fn rows() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static [&'static str])> {
+    ROWS.iter().chain(http_limits::SERVER).chain(http_limits::CLIENT)
+}
+
 fn source(file: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src").join(file);
     fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// The rows of the two tables: what, and how much.
+/// The rows of the tables: what, and how much.
 fn documented() -> Vec<(String, String)> {
     let tables = source("guide/limits.rs");
     let rows = tables.lines().filter_map(|line| line.strip_prefix("//! | "));
@@ -298,6 +205,7 @@ fn figures(text: &str) -> Vec<u64> {
         Some("KiB") => 1024,
         Some("MiB") => 1024 * 1024,
         Some("s") => 1000,
+        Some("min") => 60_000,
         Some("h") => 3_600_000,
         _ => 1,
     };
@@ -322,7 +230,7 @@ fn value(code: &str, before: &str) -> Option<u64> {
             None => (1, rest),
         };
         let end = rest.find([',', ';', ')', ' ', '\n']).filter(|end| !rest[*end..].starts_with(" *"));
-        let end = end.or_else(|| rest.find([',', ';', '\n']))?;
+        let end = end.or_else(|| rest.find([',', ';', ')', '\n']))?;
         let factors = rest[..end].split(" * ").map(|factor| factor.replace('_', "").parse::<u64>().ok());
         Some(factors.product::<Option<u64>>()? * unit)
     });
@@ -332,7 +240,7 @@ fn value(code: &str, before: &str) -> Option<u64> {
 #[test]
 fn the_guide_gives_the_limits_that_the_code_has() {
     let documented = documented();
-    for (what, file, places) in ROWS {
+    for (what, file, places) in rows() {
         let row = documented.iter().find(|(row, _)| row == what);
         let (_, text) = row.unwrap_or_else(|| panic!("the guide has no row \"{what}\""));
         let code = source(file);
@@ -343,8 +251,49 @@ fn the_guide_gives_the_limits_that_the_code_has() {
         assert_eq!(figures(text), values, "{what}: the guide says {text}");
     }
     for (row, _) in &documented {
-        assert!(ROWS.iter().any(|(what, ..)| what == row), "nobody compares \"{row}\" with the code");
+        assert!(rows().any(|(what, ..)| what == row), "nobody compares \"{row}\" with the code");
     }
+}
+
+/// Everything in `src/http` that looks like a limit is in a table, or is named as none.
+#[test]
+fn no_limit_of_http_is_left_out() {
+    let src = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut folders = vec![src.join("http")];
+    let mut seen = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let is_test = path.file_stem().is_some_and(|stem| stem == "tests");
+            if path.is_dir() && !is_test {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") && !is_test {
+                seen += constants_are_known(path.strip_prefix(&src).expect("in src"));
+            }
+        }
+    }
+    assert!(seen > 50, "only {seen} constants were found");
+}
+
+/// How many constants `file` has that are numbers or times.
+fn constants_are_known(file: &Path) -> usize {
+    let file = file.to_str().expect("text").replace('\\', "/");
+    let code = source(&file);
+    let constants = code.lines().filter_map(|line| {
+        let line = line.trim_start_matches("pub(super) ").strip_prefix("const ")?;
+        let (name, kind) = line.split_once(": ")?;
+        let is_number = ["usize", "u32", "u64", "Duration"].iter().any(|number| kind.starts_with(number));
+        is_number.then_some(name)
+    });
+    let is_no_limit = |name: &str| {
+        http_limits::NO_LIMITS.iter().any(|(other, names)| *other == file && names.contains(&name))
+    };
+    let is_in_a_row = |name: &str| {
+        rows().any(|(_, other, places)| *other == file && places.iter().any(|place| place.starts_with(name)))
+    };
+    constants
+        .inspect(|name| assert!(is_no_limit(name) || is_in_a_row(name), "{file}: {name} is in no table"))
+        .count()
 }
 
 #[test]
@@ -361,6 +310,9 @@ fn the_guide_names_every_thread() {
         "client/changes/hub.rs",
         "transport/stderr.rs",
         "http/client/line.rs",
+        "http/server/mod.rs",
+        "http/server/sessions.rs",
+        "http/server/wire/crew.rs",
         "http/server/relay/upstream.rs",
         "json/validation/mod.rs",
     ] {
@@ -376,9 +328,11 @@ fn the_guide_names_every_thread() {
 #[test]
 fn figures_are_read_as_people_write_them() {
     assert_eq!(figures("the last 16 KiB"), [16384]);
+    assert_eq!(figures("30 min"), [1_800_000]);
     assert_eq!(figures("1 s; 2 s; 2 s; 500 ms"), [1000, 2000, 2000, 500]);
     assert_eq!(figures("1,000 and 100,000"), [1000, 100_000]);
     assert_eq!(value("const A_B: usize = 1;\nconst B: usize = 64 * 1_024;", "B: usize = "), Some(65536));
     assert_eq!(value("call: Some(Duration::from_secs(60)),", "call: Some("), Some(60_000));
+    assert_eq!(value("idle: Duration::from_secs(30 * 60),", "idle: "), Some(1_800_000));
     assert_eq!(value("x > 128 {", "x > "), Some(128));
 }

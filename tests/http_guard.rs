@@ -234,6 +234,14 @@ fn a_task_is_its_owners() {
         assert_eq!(response.json()["error"]["code"], -32602, "{method}: {response}");
     }
     assert_eq!(ask("tasks/get", about.clone(), "alice").result()["taskId"], task["taskId"]);
+    // Nor is anybody told of its status.
+    let listen = |name: &str| {
+        let params =
+            json!({"notifications": {"taskIds": [task["taskId"]]}, "_meta": {eras::CAPABILITIES: able}});
+        let mut events = hosted.open(&modern(1, "subscriptions/listen", params).with(KEY, name));
+        events.notice("notifications/subscriptions/acknowledged")["notifications"]["taskIds"].take()
+    };
+    assert_eq!((listen("bob"), listen("alice")), (json!([]), json!([task["taskId"]])));
     // The task of a Legacy client belongs to its session.
     let [mine, theirs] = ["alice", "bob"].map(|name| Legacy::open_with(&hosted, "2025-11-25", as_whom(name)));
     let made = mine.ask("tools/call", json!({"name": "task", "arguments": {}, "task": {}}));

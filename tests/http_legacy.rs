@@ -336,6 +336,97 @@ fn a_call_whose_client_is_away_keeps_its_session() {
 }
 
 #[test]
+fn an_answer_that_is_waited_for_again_keeps_its_session() {
+    let (server, _puppet) = puppet();
+    let (ends, ended) = Ends::new();
+    let idle = Duration::from_millis(100);
+    let hosted = Hosted::with(&server, |builder| builder.session_idle(idle).events(ends));
+    let session = Legacy::new(&hosted);
+    let made = session.ask("tools/call", json!({"name": "task", "arguments": {}, "task": {}}));
+    // It waits without a thread; its client has gone, and is back.
+    let mut result =
+        hosted.open(&session.request(9, "tasks/result", json!({"taskId": made["task"]["taskId"]})));
+    let first = result.event().expect("a priming event").id.expect("an id");
+    drop(result);
+    let mut result = hosted.open(&session.resume(&first));
+    let (question, _) = result.request("elicitation/create");
+    for _ in 0..3 {
+        let clock = Legacy::new(&hosted).id;
+        assert_eq!(ended.recv_timeout(LONG).expect("one ends"), clock);
+    }
+    session.answer(&question, puppet::filled("Ulm"));
+    let (question, _) = result.request("elicitation/create");
+    session.answer(&question, puppet::filled("Bonn"));
+    assert_eq!(http::text(&result.last(9)["result"]), "Ulm to Bonn, 12A");
+}
+
+/// A store of the program that does not work.
+struct Broken {
+    panics: bool,
+    /// Of the methods beside `begin`, which works then.
+    begins: bool,
+}
+
+impl Broken {
+    fn fail<T>(&self) -> Result<T, EventError> {
+        assert!(!self.panics, "the panic of a test");
+        Err(EventError::Failed("disk full".to_owned()))
+    }
+}
+
+impl EventStore for Broken {
+    fn begin(&self, session: &str) -> Result<StreamKey, EventError> {
+        if self.begins { Ok(StreamKey::new(session, 1)) } else { self.fail() }
+    }
+
+    fn store(&self, _stream: &StreamKey, _message: &str) -> Result<String, EventError> {
+        self.fail()
+    }
+
+    fn end(&self, _stream: &StreamKey) -> Result<(), EventError> {
+        self.fail()
+    }
+
+    fn after(&self, _session: &str, _last: &str) -> Result<Replay, EventError> {
+        self.fail()
+    }
+
+    fn forget(&self, _session: &str) -> Result<(), EventError> {
+        self.fail()
+    }
+}
+
+#[test]
+fn a_store_that_fails_costs_what_it_would_have_kept_and_no_more() {
+    for (panics, begins) in [(false, false), (false, true), (true, false), (true, true)] {
+        let (server, puppet) = puppet();
+        let hosted = Hosted::with(&server, |builder| {
+            let idle = Duration::from_millis(100);
+            builder.events(Broken { panics, begins }).max_sessions(3).session_idle(idle)
+        });
+        let session = Legacy::new(&hosted);
+        let mut stream = session.listen();
+        let mut conn = hosted.connect();
+        conn.send(&session.tool(1, "puppet", json!({})));
+        puppet.expect("began");
+        puppet.order(puppet::Order::Log("hot".into()));
+        let mut events = conn.events();
+        assert_eq!(events.notice("notifications/message")["data"], "hot");
+        puppet.order(puppet::Order::Return("done".into()));
+        assert_eq!(http::text(&events.last(1)["result"]), "done");
+        server.handle().tools_changed();
+        stream.notice("notifications/tools/list_changed");
+        assert_eq!(hosted.ask(&session.resume("1-1")).status, 400);
+        session.delete();
+        stream.expect_end();
+        // Sessions make room for others, and end when they are idle.
+        let others: Vec<String> = (0..6).map(|_| Legacy::new(&hosted).id).collect();
+        let ping = Request::post(&message(1, "ping", json!({}))).with("Mcp-Session-Id", &others[0]);
+        assert_eq!(hosted.ask(&ping).status, 404);
+    }
+}
+
+#[test]
 fn the_session_that_is_idle_for_longest_makes_room() {
     let (server, puppet) = puppet();
     let hosted = Hosted::with(&server, |builder| builder.max_sessions(3));

@@ -53,7 +53,8 @@
 //!
 //! - What a handler does **before or between questions runs again** after each of them. Reading is fine; sending a mail is not.
 //! - What must be done once is a [`Context::step`]: its value is kept under a key, and later rounds get it without doing the work.
-//! - What a handler does **after its last question** is done once: the server accepts each state of a call once.
+//! - What a handler does **after its last question** is done once: the server accepts each state of a call once. That is so over stdio and
+//!   sockets; over HTTP the state [travels with the client](crate::guide::http#calls-that-ask), and a client can send it twice.
 //! - A call that [becomes a task](crate::guide::tasks#questions-first) runs once more, as that, with the answers and steps so far.
 //! - A step counts only once the round ends with a question, or with a task. If the handler fails before, the process ends, or the client begins the
 //!   whole call anew, it is done again. Nothing makes that impossible; work that must never be done twice needs a key of its own.
@@ -90,8 +91,8 @@
 //!
 //! **State.** Between rounds, answers and steps are kept by the server, and the client holds a handle that means nothing to it:
 //! [`MemoryStates`], in this process, for ten minutes at most ([`input_time`]). A state belongs to the method and parameters it was made
-//! for, and a made-up, changed, used or expired one is refused. Servers of which several share the work seal the state and
-//! let the client carry it (`http::SealedStates`, feature `http-server`), or bring a [`StateStore`] of their own.
+//! for, and a made-up, changed, used or expired one is refused. A server [over HTTP](crate::guide::http#calls-that-ask) seals the state and
+//! lets the client carry it, so that several servers may share the work (`http::SealedStates`); any server can bring a [`StateStore`] of its own.
 //!
 //! # What a client cannot do is not asked
 //!

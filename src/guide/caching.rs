@@ -39,5 +39,5 @@
 //! - What a server says has [changed](crate::guide::changes) is forgotten at once.
 //! - What the server asked the user for before it answered is not kept.
 //! - The cache belongs to one connection and one client. [`CacheScope`](crate::protocol::CacheScope) is for caches in between: `Private`, the
-//!   default, must not be given to anybody else.
+//!   default, must not be given to anybody else. It is for programs that know the protocol: over HTTP everything is a `POST`, which proxies keep nothing of.
 //! - At most 256 results and 16 MiB are kept. [`no_cache`](crate::client::ClientBuilder::no_cache) keeps none.

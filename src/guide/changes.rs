@@ -108,4 +108,5 @@
 //! |---|---|---|
 //! | who is told of lists | every client with a handshake | who asks by `subscriptions/listen` |
 //! | who is told of a resource | who asked by `resources/subscribe` | who named it in `subscriptions/listen` |
+//! | over HTTP they come | on the stream that the client opens by `GET` | on the stream that answers `subscriptions/listen` |
 //! | the end | `resources/unsubscribe`, or the connection's | the client cancels, or the server answers the request |

@@ -57,6 +57,10 @@
 //! | hints for caches | | | | | yes | [`cache`](crate::server::ServerBuilder::cache) | by itself |
 //! | `ping` | yes | yes | yes | yes | | by itself | [`ping`](crate::ClientHandle::ping), which asks `server/discover` instead where there is none |
 //! | batches | | yes | | | | accepted | accepted, never sent |
+//! | stdio | yes | yes | yes | yes | yes | [`start`](crate::Server::start) | [`connect`](crate::Client::connect) |
+//! | Streamable HTTP, with sessions | | yes | yes | yes | | `serve_http` | `connect_http` |
+//! | the same without sessions, and arguments in headers | | | | | yes | the same | the same |
+//! | HTTP with SSE | yes | | | | | the same | the same |
 //!
 //! # On a server
 //!
@@ -64,13 +68,17 @@
 //! caller's revision knows: where it lacks audio, resource links or structured results, they become text. An `initialize` that asks
 //! for 2026-07-28, or for a revision nobody knows, is answered with the newest Legacy revision offered.
 //!
+//! Over HTTP as well: all revisions share [one address](crate::guide::http#one-address-both-eras). What a stdio server knows by its connection,
+//! it knows there by the session of a Legacy client.
+//!
 //! A handler that must know asks its [`Context`](crate::Context): [`protocol_version`](crate::Context::protocol_version),
 //! [`client_capabilities`](crate::Context::client_capabilities), [`client_info`](crate::Context::client_info).
 //!
 //! # On a client
 //!
 //! A client asks `server/discover` first and takes everything but a Modern answer, silence included, as a sign of an older server,
-//! which it then greets with `initialize`; a server that dies of the question is started again. A client that knows its server saves
+//! which it then greets with `initialize`; a server that dies of the question is started again. [Over HTTP](crate::guide::http_client#which-era) statuses count
+//! as well. A client that knows its server saves
 //! the question by [`versions`](crate::client::ClientBuilder::versions), as above.
 //!
 //! What a server does not declare it is not asked for: [`Error::Unsupported`](crate::Error::Unsupported) names the capability and the

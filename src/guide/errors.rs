@@ -48,7 +48,7 @@
 //!
 //! # Calls that fail by themselves
 //!
-//! Where each request is carried by itself, one can fail while the connection goes on. What was not begun, or can be repeated without
+//! Over [HTTP](crate::guide::http_client#connections-that-break) each request is carried by itself, and one can fail while the client goes on. What was not begun, or can be repeated without
 //! harm, is sent again: after a pause, within the time the call has, up to
 //! [`max_resends`](crate::client::ClientBuilder::max_resends) times. So a server behind a proxy can be restarted without anybody noticing.
 //!

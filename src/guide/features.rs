@@ -1,7 +1,7 @@
 //! Features: everything the protocol has, and the page whose example shows it.
 //!
-//! The list is that of the tier system for SDKs (SEP-1730): 48 features, and tasks, which are experimental. *With HTTP* means that it will
-//! come with the feature `http`, which is not here yet: the two HTTP transports are all that is missing.
+//! The list is that of the tier system for SDKs (SEP-1730): 48 features, and tasks, which are experimental. All of them are here. What
+//! the protocol has besides is authorization over HTTP (OAuth), which is not here yet.
 //!
 //! # Tools
 //!
@@ -77,9 +77,13 @@
 //! |---|---|---|---|
 //! | stdio | [`Server::start`](crate::Server::start) | [`Client::connect`](crate::Client::connect), [`ChildProcess`](crate::transport::ChildProcess) | [starting servers](crate::guide::starting), and the program `quickstart` |
 //! | sockets, memory | [`Server::serve`](crate::Server::serve) | [`ClientBuilder::open`](crate::client::ClientBuilder::open) | [starting servers](crate::guide::starting#over-a-socket-or-anything-else) |
-//! | Streamable HTTP | with HTTP | with HTTP | |
-//! | HTTP with SSE, of 2024-11-05 | with HTTP | with HTTP | |
-//! | authorization (OAuth) | with HTTP | with HTTP | |
+//! | Streamable HTTP (feature `http-server`, `http-client`) | [`Server::serve_http`](crate::Server::serve_http), [`HttpServer`](crate::http::HttpServer) | [`Client::connect_http`](crate::Client::connect_http), [`HttpTransport`](crate::http::HttpTransport) | [serving](crate::guide::http), [reaching](crate::guide::http_client) |
+//! | its sessions and resumable streams, up to 2025-11-25 | by itself; [`EventStore`](crate::http::EventStore) | by itself | [one address, both eras](crate::guide::http#one-address-both-eras), [streams that broke off](crate::guide::http#streams-that-broke-off) |
+//! | arguments in headers, since 2026-07-28 | `x-mcp-header` in a schema | by itself | [arguments in headers](crate::guide::http#arguments-in-headers) |
+//! | HTTP with SSE, of 2024-11-05 | by itself; [`sse_paths`](crate::http::HttpServerBuilder::sse_paths) | by itself | [one address, both eras](crate::guide::http#one-address-both-eras) |
+//! | TLS | [a proxy](crate::guide::operating#tls) | feature `tls` | [proxies, TLS, redirects](crate::guide::http_client#proxies-tls-redirects) |
+//! | tokens of your own | [`guard`](crate::http::HttpServerBuilder::guard), [`Context::principal`](crate::Context::principal) | [`headers_with`](crate::http::HttpTransport::headers_with) | [who may come in](crate::guide::http#who-may-come-in), [headers and tokens](crate::guide::http_client#headers-and-tokens) |
+//! | authorization (OAuth) | not yet | not yet | |
 //!
 //! # Beyond the list
 //!
@@ -89,5 +93,7 @@
 //! | results kept by hints of the server | [caching](crate::guide::caching) |
 //! | several questions at once, steps that are done once | [asking](crate::guide::asking#what-may-run-twice), [several at once](crate::guide::questions#several-at-once) |
 //! | trace context | [trace context](crate::guide::calls#trace-context) |
+//! | calls that fail alone, sessions that end, servers that are restarted | [connections that break](crate::guide::http_client#connections-that-break) |
+//! | several servers that share the calls of a client | [replicas](crate::guide::operating#several-replicas) |
 //! | a server that is started again | [starting again](crate::guide::starting#starting-again) |
 //! | every frame for a recorder or a log | [`Tap`](crate::transport::Tap), [`WireLog`](crate::transport::WireLog) |

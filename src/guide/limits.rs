@@ -1,7 +1,8 @@
 //! Limits: how much of everything there may be, what happens beyond it, and where to change it.
 //!
 //! Nothing grows without a bound. What is full is an error at once, never a silent wait, except where the table says so. The
-//! values are defaults; a row without a name in the third column is fixed.
+//! values are defaults; a row without a name in the third column is fixed. What only [HTTP](crate::guide::http) needs has tables of its own
+//! at the end.
 //!
 //! # Sizes and numbers
 //!
@@ -9,7 +10,7 @@
 //! |---|---|---|---|
 //! | a frame that is read | 16 MiB | `max_frame_bytes` of either builder | skipped; a server answers -32700, a client's call fails |
 //! | open requests of a connection, server | 1,024 | [`max_open_requests`](crate::server::ServerBuilder::max_open_requests) | error -32603, "server busy" |
-//! | threads that run tools, server | 64 a connection | [`max_threads`](crate::server::ServerBuilder::max_threads) | calls wait for a thread, up to the open requests; one that waits for its client for 250 ms makes room for another |
+//! | threads that run tools, server | 64 a connection, or over HTTP in all | [`max_threads`](crate::server::ServerBuilder::max_threads) | calls wait for a thread, up to the open requests; one that waits for its client for 250 ms makes room for another |
 //! | open calls, client | 4,096 | [`max_open_calls`](crate::client::ClientBuilder::max_open_calls) | [`Error::Busy`](crate::Error::Busy) |
 //! | questions to a client that are open, server | 4,096 | | the handler gets [`AskError::Failed`](crate::context::AskError) |
 //! | requests of the server that are open, client | 1,024 | | error -32603, "server busy" |
@@ -41,10 +42,6 @@
 //! | the URI of a resource that is watched, server | 8 KiB | | error -32602 |
 //! | elicitations by URL that a server remembers for a connection | 1,024 | | of the oldest it cannot say that they are complete |
 //! | states of calls that wait for input, server | 1,024, and 16 MiB; none over 1 MiB | [`state_store`](crate::server::ServerBuilder::state_store) | the oldest is forgotten; a larger one fails its call |
-//! | a state that its client carries (feature `http-server`) | 64 KiB | [`state_store`](crate::server::ServerBuilder::state_store) | the call fails |
-//! | events kept of a stream over HTTP, for a Legacy client that comes back | 256, and 1 MiB unless a single one has more | | the oldest is forgotten |
-//! | streams with such events, of a session | 16 | | the oldest is forgotten, first of those that have ended |
-//! | such events of a server | 64 MiB | | the oldest is forgotten |
 //! | tasks of a server, those that have ended included | 1,024 | [`TaskOptions::with_max_tasks`](crate::server::TaskOptions::with_max_tasks) | the oldest that have ended make room, else error -32603 |
 //! | tasks that run at once | 64 | [`TaskOptions::with_max_running`](crate::server::TaskOptions::with_max_running) | further ones wait |
 //! | the result of a task | 16 MiB | [`TaskOptions::with_max_result_bytes`](crate::server::TaskOptions::with_max_result_bytes) | the task fails with -32603 |
@@ -65,19 +62,6 @@
 //! | the stack that comparing takes | 1 MiB | | it does not fit |
 //! | problems of one value that are told | 20 | | the first ones |
 //! | tools of a server whose results a client compares | 1,024 | | those of others are not compared, with a warning |
-//! | calls under way over HTTP, client | 64 | `HttpTransport::max_calls` | further ones wait for a thread |
-//! | messages that wait to be sent over HTTP, client | 4,096 | | a call fails; a notification is dropped, with a warning |
-//! | notifications and responses under way over HTTP, client | 8 | | further ones wait |
-//! | streams open over HTTP, client | 66 | | a further subscription fails |
-//! | frames from HTTP that wait for the client's reader | 64 | | the streams they come from wait |
-//! | connections that wait for the next request over HTTP, client | 8 | | the oldest is closed |
-//! | streams that stay open after their answer, client | 8 | | the oldest is closed |
-//! | tools whose mirrored arguments a client knows | 10,000 | | the next list starts anew; without them a server refuses the call |
-//! | redirects of one request over HTTP | 5 | | the call fails |
-//! | tries to open a stream of HTTP again that bring nothing, in a row | 5 | `HttpTransport::stream_tries` | the call fails; what a Legacy server says by itself is not heard, with a warning |
-//! | servers of a relay for Legacy clients; Modern ones share one more | 32 | `HttpServerBuilder::max_sessions` | whoever is idle for longest makes room, else status 503 |
-//! | open requests to a server behind a relay, and open subscriptions | 1,024 | | error -32603, "server busy" |
-//! | bytes for a server behind a relay that does not read | 16 MiB | | error -32603 |
 //!
 //! # Times
 //!
@@ -98,21 +82,8 @@
 //! | the same at least | 1 s | |
 //! | between two looks at a task, as a server suggests | 1 s | [`TaskOptions::with_poll_interval`](crate::server::TaskOptions::with_poll_interval) |
 //! | between two looks at a task, as a client accepts: at least, and at most | 50 ms; 60 s | |
-//! | looking up a host for HTTP, and then connecting to it | 10 s | `HttpTransport::connect_timeout` |
-//! | a stream of HTTP that brings nothing, not even a comment | 300 s | `HttpTransport::read_timeout` |
-//! | before a stream of HTTP is opened again, if the server does not say | 1 s | |
-//! | the same after tries that brought nothing, which doubles; and at least | 30 s at most; 100 ms | |
-//! | a server of HTTP accepts a notification or a response | 10 s | |
-//! | the first event of a server that may speak HTTP+SSE | 5 s | |
-//! | a stream of HTTP stays open after its answer, while others come | 500 ms | |
-//! | a connection of HTTP that nobody uses, unless the server says less | 30 s | |
-//! | an event of a stream over HTTP is kept, for a client that comes back | 300 s | |
-//! | before a server behind a relay is started again that has answered nothing | 100 ms; doubles up to 10 s | |
-//! | calls that a relay has open at its end | 5 s | |
-//! | closing a server behind a relay: messages are written; it exits by itself; it exits after SIGTERM | 1 s; 2 s; 2 s | |
 //! | closing: frames are written; the server exits by itself; it exits after SIGTERM; own threads end | 1 s; 2 s; 2 s; 500 ms | [`Patience`](crate::transport::Patience) |
 //! | a server's accepted requests, after the end of its input | 5 s | [`grace`](crate::server::ServerBuilder::grace) |
-//!
 //!
 //! A timeout is set for the whole client, or for one call:
 //!
@@ -127,3 +98,75 @@
 //! let server = Server::builder("s", "1").max_threads(8).page_size(50).max_frame_bytes(1024 * 1024);
 //! # let _ = (client, patient, server);
 //! ```
+//!
+//! # Over HTTP, a server
+//!
+//! | what | default | set by | beyond it |
+//! |---|---|---|---|
+//! | open connections | 16,384 | [`max_connections`](crate::http::HttpServerBuilder::max_connections) | 503 |
+//! | connections beyond them that are told so | 64 | | closed without a word |
+//! | requests that are served, of all clients | 64 | [`max_threads`](crate::server::ServerBuilder::max_threads) | further ones wait; a handler that waits for its client makes room for another |
+//! | requests that wait for that | 1,024 | [`max_open_requests`](crate::server::ServerBuilder::max_open_requests) | 503 |
+//! | open requests of a Legacy session | 1,024 | [`max_open_requests`](crate::server::ServerBuilder::max_open_requests) | error -32603, "server busy" |
+//! | the head of a request | 16 KiB and 100 headers | | 431 |
+//! | its body | 16 MiB | [`max_frame_bytes`](crate::server::ServerBuilder::max_frame_bytes) | 413 |
+//! | heads and bodies that are being received, of all clients | 64 MiB | | 503 |
+//! | the first line of a chunk; all trailers | 256 and 8 KiB | | 400 |
+//! | empty lines before a request | 8 | | 400 |
+//! | bytes that wait on a stream for a client that does not read | 64 KiB | [`max_unsent_bytes`](crate::http::HttpServerBuilder::max_unsent_bytes) | progress, log messages and notices are dropped; an answer always has room |
+//! | answers that wait so in HTTP+SSE | 16 MiB | [`max_unsent_bytes`](crate::server::ServerBuilder::max_unsent_bytes) | the session ends |
+//! | what a client sends after the last answer of its connection | 16 MiB | | cut off |
+//! | Legacy clients that have a session | 1,000 | [`max_sessions`](crate::http::HttpServerBuilder::max_sessions) | the one that is idle for longest makes room; 503 if all are in use |
+//! | messages of a session that wait for its stream | 64 | | the oldest is forgotten |
+//! | how the id of a session may begin | 64 characters | [`session_prefix_from`](crate::http::HttpServerBuilder::session_prefix_from) | an id without that |
+//! | open `subscriptions/listen` of all Modern clients | as many as connections | [`max_connections`](crate::http::HttpServerBuilder::max_connections) | 503 |
+//! | resources and tasks watched for all Modern clients | 100,000 | | error -32603, "server busy" |
+//! | servers of a bridge, beside that of Modern clients | 32 | [`max_sessions`](crate::http::HttpServerBuilder::max_sessions) | the one that is idle for longest makes room; 503 if all are in use |
+//! | a state that its client carries | 64 KiB | [`state_store`](crate::server::ServerBuilder::state_store) | the call fails |
+//! | events kept of a stream, for a Legacy client that comes back | 256, and 1 MiB unless a single one has more | [`events`](crate::http::HttpServerBuilder::events) | the oldest is forgotten |
+//! | streams with such events, of a session | 16 | | the oldest is forgotten, first of those that have ended |
+//! | such events of a server | 64 MiB | | the oldest is forgotten |
+//!
+//! | time | default | set by |
+//! |---|---|---|
+//! | the head of a request, from its first byte; the body | 10 s; 60 s | [`head_time`](crate::http::HttpServerBuilder::head_time), [`body_time`](crate::http::HttpServerBuilder::body_time) |
+//! | a connection waits for a request | 60 s | [`idle_time`](crate::http::HttpServerBuilder::idle_time) |
+//! | a client takes some more of an answer | 30 s | [`write_time`](crate::http::HttpServerBuilder::write_time) |
+//! | a stream is silent before it carries a comment | 15 s | [`keep_alive`](crate::http::HttpServerBuilder::keep_alive) |
+//! | a session without an open request or stream | 30 min | [`session_idle`](crate::http::HttpServerBuilder::session_idle) |
+//! | an event of a stream is kept, for a client that comes back | 300 s | |
+//! | before a Legacy client comes back, as a server suggests | 1 s | [`Context::send_away`](crate::Context::send_away) |
+//! | before more connections are accepted, when the operating system has no room | 100 ms | |
+//! | a client closes its connection, after the last answer | 1 s | |
+//! | a server of a bridge makes room for another | 10 s | |
+//! | before one that ended without an answer is started again, which doubles | 100 ms; 10 s at most | |
+//! | the output of a server of a bridge, after its end | 250 ms | |
+//! | at the end, after the grace: answers are taken; threads end | 1 s; 250 ms | |
+//!
+//! # Over HTTP, a client
+//!
+//! | what | default | set by | beyond it |
+//! |---|---|---|---|
+//! | calls under way | 64 | [`max_calls`](crate::http::HttpTransport::max_calls) | further ones wait for a thread |
+//! | messages that wait to be sent | 4,096 | | a call fails; a notification is dropped, with a warning |
+//! | notifications and responses under way | 8 | | further ones wait |
+//! | streams open | 66 | | a further subscription fails |
+//! | frames that wait for the client's reader | 64 | | the streams they come from wait |
+//! | connections that wait for the next request | 8 | | the oldest is closed |
+//! | streams that stay open after their answer | 8 | | the oldest is closed |
+//! | tools whose mirrored arguments it knows | 10,000 | | the next list starts anew; without them a server refuses the call |
+//! | what is read of an answer that nobody wants | 64 KiB | | its connection is closed |
+//! | the id of an event that is sent back | 4 KiB | | ignored: the stream cannot be continued after that event |
+//! | redirects of one request | 5 | | the call fails |
+//! | tries to open a stream again that bring nothing, in a row | 5 | [`stream_tries`](crate::http::HttpTransport::stream_tries) | the call fails; what a Legacy server says by itself is not heard, with a warning |
+//!
+//! | time | default | set by |
+//! |---|---|---|
+//! | looking up a host, and then connecting to it | 10 s | [`connect_timeout`](crate::http::HttpTransport::connect_timeout) |
+//! | a stream that brings nothing, not even a comment | 300 s | [`read_timeout`](crate::http::HttpTransport::read_timeout) |
+//! | before a stream is opened again, if the server does not say | 1 s | |
+//! | the same after tries that brought nothing, which doubles; and at least | 30 s at most; 100 ms | |
+//! | a server accepts a notification or a response | 10 s | |
+//! | the first event of a server that may speak HTTP+SSE | 5 s | |
+//! | a stream stays open after its answer, while others come | 500 ms | |
+//! | a connection that nobody uses, unless the server says less | 30 s | |

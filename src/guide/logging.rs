@@ -43,6 +43,7 @@
 //!   [`set_log_level`](crate::ClientHandle::set_log_level) does either,
 //!   [`with_log_level`](crate::client::CallOptions::with_log_level) is for one Modern call.
 //! - Messages never wait for the client: what it has no room for is dropped. They end with the answer of their call.
+//! - Over HTTP they are events of the answer to their call: a call without any is answered as one object.
 //! - What belongs to no call goes to Legacy clients alone, by [`ServerHandle::log`](crate::ServerHandle::log).
 //! - Clients keep what they get. Messages must not hold secrets.
 //!

@@ -14,10 +14,13 @@
 //! | [tasks] | calls that take too long to wait for |
 //! | [logging] | log messages for the client's user; the bridge from the `log` crate |
 //! | [validation] | how much of a schema is compared, by whom |
+//! | [http] | serving over HTTP: both eras at one address, who may come in, sessions, stopping |
+//! | [operating] | proxies, replicas, TLS, numbers of the operating system; configurations of nginx |
 //!
 //! | to use them | |
 //! |---|---|
 //! | [starting] | child processes, sockets, their environment and their end |
+//! | [http_client] | servers over HTTP: headers and tokens, proxies, TLS, connections that break |
 //! | [calls] | progress, cancellation, timeouts, traces, ping |
 //! | [caching] | results that are used again |
 //! | [errors] | what goes wrong, who sees it, what to do |
@@ -38,8 +41,11 @@ pub mod changes;
 pub mod eras;
 pub mod errors;
 pub mod features;
+pub mod http;
+pub mod http_client;
 pub mod limits;
 pub mod logging;
+pub mod operating;
 pub mod platforms;
 pub mod prompts;
 pub mod questions;

@@ -10,6 +10,9 @@
 //! | a server that does not exit gets SIGTERM first | yes | yes | no |
 //! | Ctrl-C in a terminal reaches a child server | no | no | yes |
 //! | Unix sockets | yes | yes | no |
+//! | a server over HTTP waits for all its connections by | `epoll` | `poll` | `poll` |
+//!
+//! `poll` is tried on Linux as well. It looks at every connection each time, which is fine for hundreds of them and not for ten thousand.
 //!
 //! Rust 1.85 or newer. There is one `unsafe` call, `kill(2)` for a process group, which std lacks.
 //!

@@ -53,6 +53,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! For other machines, many clients, or a browser's page, [serve over HTTP](crate::guide::http). For WebSocket and the like there is no agreed
+//! way to carry the protocol; a `Stream` over what both sides have will do.
+//!
 //! Nobody is asked who they are: a server on a socket that others can reach must see to that before it serves. Inside one process
 //! [`memory_pair`](crate::transport::memory_pair) does; a transport of your own implements [`Transport`](crate::transport::Transport).
 //!

@@ -129,7 +129,7 @@
 //! | an optional tool runs as a task | if the client asks for it | if the client declares the extension |
 //! | a required tool, for other clients | error -32601 | error -32021 |
 //! | an optional or required tool of the modes named *later* | the same | the same, but from where its handler says so |
-//! | who may see the task | the connection that made it, and it ends with that | whoever knows its id |
+//! | who may see the task | the connection that made it, over HTTP the session, and it ends with that | whoever knows its id, and is the same principal |
 //! | what the handler asks | a request to the client | a part of the task, under a key |
 //! | a tool that failed | `failed` | `completed`, with `isError` |
 //! | a step of the handler | is done once: the handler of a task is not run again | the same; one from before the task counts |
@@ -139,5 +139,7 @@
 //! - A task lives for an hour, whether it has ended or not; then it is cancelled and forgotten.
 //!   [`TaskOptions`](crate::server::TaskOptions) sets that and the other [limits](crate::guide::limits).
 //! - What a client gave up waiting for it cancels, unless the program itself keeps the [`TaskHandle`](crate::client::TaskHandle).
-//! - Tasks are kept in the memory of the server: a server that ends cancels them.
-//! - An id cannot be guessed, and whoever knows it may see the task: treat it as a secret.
+//! - Tasks are kept in the memory of the server: a server that ends cancels them, and [another replica](crate::guide::operating#several-replicas)
+//!   does not know them.
+//! - An id cannot be guessed, and whoever knows it may see the task: treat it as a secret. Over HTTP with a
+//!   [guard](crate::guide::http#who-may-come-in) a task is seen by the one who made it alone, who may come back over any connection.

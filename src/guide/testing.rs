@@ -77,6 +77,11 @@
 //! # Ok::<(), tinymcp::Error>(())
 //! ```
 //!
+//! # Over HTTP
+//!
+//! A pair has no sockets, and a handler cannot tell. What depends on HTTP itself, such as a guard, is tested at port 0: see the second
+//! example of [serving over HTTP](crate::guide::http).
+//!
 //! # One message
 //!
 //! [`Server::handle_request`](crate::Server::handle_request) serves a message without any connection, for tests of single answers and for

@@ -200,18 +200,23 @@ fn a_server_that_lets_nobody_in_says_so() {
     let is_done = AtomicBool::new(false);
     let error = during(
         || {
-            let error = client.initialize().expect_err("refused").to_string();
+            let error = client.initialize().expect_err("refused");
             is_done.store(true, Ordering::SeqCst);
             error
         },
         || {
+            let mut asked = 0;
             while !is_done.load(Ordering::SeqCst) {
                 if let Some(arrived) = server.next_within(Duration::from_millis(10)) {
+                    asked += 1;
                     arrived.reply("401 Unauthorized", &challenge, "who are you?");
                 }
             }
+            assert_eq!(asked, 1, "another handshake would fare no better");
         },
     );
+    assert!(matches!(error, Error::Rejected { status: Some(401), .. }), "{error}");
+    let error = error.to_string();
     assert!(error.contains("HTTP 401 Unauthorized, WWW-Authenticate: Bearer resource_metadata="), "{error}");
     assert!(error.contains("who are you?"), "{error}");
 }

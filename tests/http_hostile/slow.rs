@@ -148,16 +148,16 @@ fn a_stream_that_is_not_read_is_bounded_and_others_go_on() {
         })
         .collect();
     let before = memory();
-    // 30 MB for a Modern client and as much for a Legacy one.
+    // 20 MB for a Modern client and as much for a Legacy one.
     let params = json!({
-        "name": "flood", "arguments": {"messages": 3_000}, "_meta": {crate::eras::LOG_LEVEL: "info"},
+        "name": "flood", "arguments": {"messages": 2_000}, "_meta": {crate::eras::LOG_LEVEL: "info"},
     });
     let mut unread = hosted.connect();
     unread.send(&modern(1, "tools/call", params));
     puppet.expect("flood began");
     puppet.expect("flood over");
     let mut also_unread = hosted.connect();
-    also_unread.send(&session.tool(1, "flood", json!({"messages": 3_000})));
+    also_unread.send(&session.tool(1, "flood", json!({"messages": 2_000})));
     puppet.expect("flood began");
     puppet.expect("flood over");
     let used = memory().saturating_sub(before);
@@ -169,8 +169,8 @@ fn a_stream_that_is_not_read_is_bounded_and_others_go_on() {
     }
     drop(listens);
     // What is in the sockets is all there is: the streams are cut off.
-    assert!(unread.rest().len() < 25_000_000);
-    assert!(also_unread.rest().len() < 25_000_000);
+    assert!(unread.rest().len() < 18_000_000);
+    assert!(also_unread.rest().len() < 18_000_000);
 }
 
 #[test]

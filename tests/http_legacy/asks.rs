@@ -124,6 +124,47 @@ fn a_cancelled_call_has_no_answer() {
 }
 
 #[test]
+fn a_wait_for_a_result_is_cancelled() {
+    let (hosted, _puppet) = hosted();
+    let session = Legacy::new(&hosted);
+    let make = || {
+        let made = session.ask("tools/call", json!({"name": "task", "arguments": {}, "task": {}}));
+        json!({"taskId": made["task"]["taskId"]})
+    };
+    let cancel = |id: i64| session.notify("notifications/cancelled", json!({"requestId": id}));
+    // One whose stream has begun, as the task asks over it.
+    let about = make();
+    let mut asked = hosted.open(&session.request(5, "tasks/result", about.clone()));
+    asked.request("elicitation/create");
+    // One that says nothing, as the question was asked before.
+    let mut silent = hosted.connect();
+    silent.send(&session.request(6, "tasks/result", about.clone()));
+    while hosted.ask(&session.request(6, "ping", json!({}))).status == 200 {}
+    cancel(6);
+    unanswered(silent);
+    cancel(5);
+    asked.expect_end();
+    // It was not the task that was cancelled.
+    assert_eq!(session.ask("tasks/get", about)["status"], "input_required");
+    // And one whose client has gone meanwhile.
+    let mut asked = hosted.open(&session.request(7, "tasks/result", make()));
+    let last = asked.event().expect("an event").id.expect("an id");
+    drop(asked);
+    cancel(7);
+    hosted.open(&session.resume(&last)).rest();
+    // All that waits ends with the session.
+    let about = make();
+    let mut asked = hosted.open(&session.request(8, "tasks/result", about.clone()));
+    asked.request("elicitation/create");
+    let mut silent = hosted.connect();
+    silent.send(&session.request(9, "tasks/result", about));
+    while hosted.ask(&session.request(9, "ping", json!({}))).status == 200 {}
+    session.delete();
+    asked.expect_end();
+    assert_eq!(silent.response().status, 404);
+}
+
+#[test]
 fn a_broken_connection_is_no_cancellation() {
     let (hosted, puppet) = hosted();
     for version in LEGACY {

@@ -44,13 +44,12 @@ fn logged(events: &mut Events, n: usize) -> Vec<String> {
         .collect()
 }
 
-/// Has the puppet of `line` say something, which it has done when this returns.
+/// Has the puppet of `line` say something.
 #[track_caller]
 fn say(puppet: &Puppet, line: usize, texts: &[&str]) {
     for text in texts {
         puppet.order_on(line, Order::Log((*text).to_owned()));
     }
-    // It tells whether it could send its client away, once it comes to that.
 }
 
 #[test]
@@ -98,10 +97,10 @@ fn ids_of_events_are_unique_in_a_session() {
             conn.events()
         })
         .collect();
-    for line in 0..3 {
+    for (line, events) in calls.iter_mut().enumerate() {
         say(&puppet, line, &["a", "b", "c"]);
         puppet.order_on(line, Order::Return("done".into()));
-        while let Some(event) = calls[line].event() {
+        while let Some(event) = events.event() {
             ids.push(event.id);
         }
     }

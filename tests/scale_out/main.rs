@@ -24,6 +24,8 @@ use serde_json::json;
 use tinymcp::protocol::{ElicitResult, ProtocolVersion};
 use tinymcp::{Client, Error, Result};
 
+type Case = fn(&std::path::Path);
+
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if args.first().is_some_and(|arg| arg == replica::SERVE) {
@@ -34,7 +36,7 @@ fn main() -> ExitCode {
         println!("scale_out: no nginx (set TINYMCP_NGINX), nothing tested");
         return ExitCode::SUCCESS;
     };
-    let cases: [(&str, fn(&std::path::Path)); 3] = [
+    let cases: [(&str, Case); 3] = [
         ("a call that asks twice is served by several replicas", rounds),
         ("a replica is killed under load, and nothing runs twice", killed),
         ("a session stays with its replica", sessions),

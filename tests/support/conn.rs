@@ -122,41 +122,39 @@ impl Conn {
     /// The next part of a body; nothing at its end.
     #[track_caller]
     fn part(&mut self, framing: &mut Framing) -> Vec<u8> {
-        loop {
-            let most = match framing {
-                Framing::Over | Framing::Length(0) => return Vec::new(),
-                Framing::Chunked(0) => {
-                    let line = self.line();
-                    let size = usize::from_str_radix(line.trim(), 16).expect("the size of a chunk");
-                    if size == 0 {
-                        assert_eq!(self.line(), "", "no trailers");
-                        *framing = Framing::Over;
-                        return Vec::new();
-                    }
-                    *framing = Framing::Chunked(size);
-                    size
+        let most = match framing {
+            Framing::Over | Framing::Length(0) => return Vec::new(),
+            Framing::Chunked(0) => {
+                let line = self.line();
+                let size = usize::from_str_radix(line.trim(), 16).expect("the size of a chunk");
+                if size == 0 {
+                    assert_eq!(self.line(), "", "no trailers");
+                    *framing = Framing::Over;
+                    return Vec::new();
                 }
-                Framing::Length(left) | Framing::Chunked(left) => *left,
-                Framing::UntilClose => usize::MAX,
-            };
-            if self.buffer.is_empty() && !self.fill() {
-                assert_eq!(*framing, Framing::UntilClose, "closed in the middle of a body");
-                *framing = Framing::Over;
-                return Vec::new();
+                *framing = Framing::Chunked(size);
+                size
             }
-            let part: Vec<u8> = self.buffer.drain(..most.min(self.buffer.len())).collect();
-            match framing {
-                Framing::Length(left) => *left -= part.len(),
-                Framing::Chunked(left) => {
-                    *left -= part.len();
-                    if *left == 0 {
-                        assert_eq!(self.line(), "", "the end of a chunk");
-                    }
-                }
-                Framing::UntilClose | Framing::Over => {}
-            }
-            return part;
+            Framing::Length(left) | Framing::Chunked(left) => *left,
+            Framing::UntilClose => usize::MAX,
+        };
+        if self.buffer.is_empty() && !self.fill() {
+            assert_eq!(*framing, Framing::UntilClose, "closed in the middle of a body");
+            *framing = Framing::Over;
+            return Vec::new();
         }
+        let part: Vec<u8> = self.buffer.drain(..most.min(self.buffer.len())).collect();
+        match framing {
+            Framing::Length(left) => *left -= part.len(),
+            Framing::Chunked(left) => {
+                *left -= part.len();
+                if *left == 0 {
+                    assert_eq!(self.line(), "", "the end of a chunk");
+                }
+            }
+            Framing::UntilClose | Framing::Over => {}
+        }
+        part
     }
 
     /// The next answer, with all of its body.

@@ -45,7 +45,7 @@ pub(crate) fn child() {
     for line in std::io::stdin().lock().lines() {
         let line = line.expect("text");
         if let Ok(frame) = serde_json::from_str(&line) {
-            serve(&early, &line, frame, &mut seen);
+            serve(&early, &line, frame, &seen);
         }
         seen.push(line);
     }
@@ -77,7 +77,7 @@ fn answer(id: &RawValue, result: &str) {
     say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result},"x-more":1e400}}"#));
 }
 
-fn serve(early: &str, line: &str, frame: Frame<'_>, seen: &mut Vec<String>) {
+fn serve(early: &str, line: &str, frame: Frame<'_>, seen: &[String]) {
     let params: serde_json::Value =
         frame.params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default();
     let Some(id) = frame.id else { return };

@@ -161,7 +161,13 @@ impl Line {
         let (url, problem) = (&self.settings.url, trouble.problem);
         match outgoing.id() {
             _ if exchange.is_given_up() => None,
-            Some(id) => Some(RequestFailure::new(id.clone(), trouble.kind, problem)),
+            Some(id) => {
+                let failure = RequestFailure::new(id.clone(), trouble.kind, problem);
+                Some(match trouble.status {
+                    Some(status) => failure.with_status(status),
+                    None => failure,
+                })
+            }
             None => {
                 let what = Some(outgoing.method.as_str()).filter(|method| !method.is_empty());
                 log::warn!("{} was not delivered to {url}: {problem}", what.unwrap_or("a response"));

@@ -126,6 +126,17 @@ impl HttpTransport {
     ///
     /// It runs on the thread that sends, so that several requests may ask at the same time, and for as long as it likes: only its
     /// request waits. Its error, or a panic, is that request's failure, and nothing is sent.
+    ///
+    /// ```
+    /// use tinymcp::http::HttpTransport;
+    ///
+    /// let transport = HttpTransport::new("http://localhost:8000/mcp")?.headers_with(|request| {
+    ///     let what = format!("{} {}", request.method.unwrap_or(request.http_method), request.name.unwrap_or("-"));
+    ///     Ok(vec![("X-What".to_owned(), what)]) // `tools/call create_note`
+    /// });
+    /// # let _ = transport;
+    /// # Ok::<(), tinymcp::Error>(())
+    /// ```
     #[must_use]
     pub fn headers_with(
         mut self,
@@ -230,6 +241,16 @@ impl Client {
     /// Reaches the server at `url` over HTTP; [`HttpTransport`] has what can be set. Nothing is sent before
     /// [`initialize`](crate::ClientHandle::initialize) or the first use.
     ///
+    /// ```no_run
+    /// use tinymcp::Client;
+    ///
+    /// let client = Client::connect_http("http://localhost:8000/mcp")?;
+    /// for tool in client.list_tools()? {
+    ///     println!("{}", tool.name);
+    /// }
+    /// # Ok::<(), tinymcp::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When `url` cannot be used.
     pub fn connect_http(url: &str) -> Result<Self> {
@@ -238,7 +259,7 @@ impl Client {
 }
 
 impl ClientBuilder {
-    /// Reaches the server at `url` over HTTP; [`HttpTransport`] has what can be set.
+    /// Reaches the server at `url` over HTTP; [`HttpTransport`] has what can be set, and [`open`](Self::open) takes one.
     ///
     /// # Errors
     /// When no revision is offered, or `url` cannot be used.

@@ -118,6 +118,6 @@ impl Line {
         } else {
             FailureKind::Refused
         };
-        Err(Trouble { kind, problem: told })
+        Err(Trouble::replied(kind, status, told))
     }
 }

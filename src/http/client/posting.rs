@@ -120,7 +120,7 @@ impl Line {
             _ if status.is_server_error() && !is_later => FailureKind::OutcomeUnknown,
             _ => FailureKind::Refused,
         };
-        Err(Trouble { kind, problem: told })
+        Err(Trouble::replied(kind, status, told))
     }
 
     /// The body of a reply that is no answer, and its text for people.

@@ -43,19 +43,30 @@ pub(super) struct Call<'a> {
 pub(super) struct Trouble {
     pub(super) kind: FailureKind,
     pub(super) problem: String,
+    /// Of the reply, if there was one.
+    pub(super) status: Option<u16>,
 }
 
 impl Trouble {
+    fn new(kind: FailureKind, problem: impl Into<String>) -> Self {
+        Self { kind, problem: problem.into(), status: None }
+    }
+
+    /// A reply with this status.
+    pub(super) fn replied(kind: FailureKind, status: StatusCode, problem: String) -> Self {
+        Self { kind, problem, status: Some(status.as_u16()) }
+    }
+
     pub(super) fn not_sent(problem: impl Into<String>) -> Self {
-        Self { kind: FailureKind::NotSent, problem: problem.into() }
+        Self::new(FailureKind::NotSent, problem)
     }
 
     pub(super) fn refused(problem: impl Into<String>) -> Self {
-        Self { kind: FailureKind::Refused, problem: problem.into() }
+        Self::new(FailureKind::Refused, problem)
     }
 
     pub(super) fn unknown(problem: impl Into<String>) -> Self {
-        Self { kind: FailureKind::OutcomeUnknown, problem: problem.into() }
+        Self::new(FailureKind::OutcomeUnknown, problem)
     }
 }
 
@@ -131,7 +142,7 @@ impl Line {
                 FailureKind::NotSent => format!("not sent: {}", told(&error)),
                 _ => format!("sent, and then: {}", told(&error)),
             };
-            return Err(Trouble { kind, problem });
+            return Err(Trouble::new(kind, problem));
         }
     }
 }

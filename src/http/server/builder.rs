@@ -18,7 +18,24 @@ use crate::error::{Error, Result};
 use crate::protocol::ProtocolVersion;
 use crate::server::Server;
 
-/// An [`HttpServer`] to be.
+/// An [`HttpServer`] to be. Everything has a default; how many requests are served at once and how large they may be is set on
+/// the [`ServerBuilder`](crate::server::ServerBuilder).
+///
+/// ```
+/// use std::time::Duration;
+/// use tinymcp::Server;
+/// use tinymcp::http::HttpServer;
+///
+/// let server = Server::builder("notes", "1.0.0").max_threads(32).build()?;
+/// let http = HttpServer::builder(&server)
+///     .path("/notes/mcp")
+///     .allow_host("notes.example.com") // the name that a proxy passes on
+///     .max_sessions(200)
+///     .session_idle(Duration::from_secs(600))
+///     .bind("127.0.0.1:0")?;
+/// assert_eq!(http.url(), format!("http://{}/notes/mcp", http.address()));
+/// # Ok::<(), tinymcp::Error>(())
+/// ```
 pub struct HttpServerBuilder {
     backend: Arc<dyn Backend>,
     paths: Paths,
@@ -106,7 +123,7 @@ impl HttpServerBuilder {
     }
 
     /// Lets requests in that browsers send for pages of this origin, such as `https://app.example.com`. Otherwise only those of
-    /// pages from this machine are.
+    /// pages from this machine are. What browsers ask for before that (CORS) is for a proxy to answer.
     #[must_use]
     pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
         self.origins.push(origin.into());
@@ -114,7 +131,26 @@ impl HttpServerBuilder {
     }
 
     /// Has `guard` look at the head of each request, before its body is read, and say who makes it. It is called on a
-    /// thread that others need: it should not take long.
+    /// thread that others need: it should not take long. If it panics, the request is not let in.
+    ///
+    /// Sessions, tasks and the states of calls belong to the [id](Principal::id) of whoever began them.
+    ///
+    /// ```
+    /// use std::collections::HashMap;
+    /// use tinymcp::Server;
+    /// use tinymcp::context::Principal;
+    /// use tinymcp::http::{Denied, HttpServer};
+    ///
+    /// let keys = HashMap::from([("opensesame".to_owned(), "alice")]); // in earnest: hashes of keys
+    /// let server = Server::builder("notes", "1.0.0").build()?;
+    /// let http = HttpServer::builder(&server).guard(move |request| {
+    ///     let key = request.header("x-api-key").ok_or_else(|| Denied::unauthorized("a key is needed"))?;
+    ///     let who = keys.get(key).ok_or_else(|| Denied::unauthorized("no such key"))?;
+    ///     Ok(Principal::new(*who))
+    /// });
+    /// # let _ = http;
+    /// # Ok::<(), tinymcp::Error>(())
+    /// ```
     #[must_use]
     pub fn guard(
         mut self,
@@ -213,10 +249,10 @@ impl HttpServerBuilder {
     /// Listens at `address`. Without a reason use a loopback address: whoever can connect can call every tool.
     ///
     /// A server without a [`state_store`](crate::server::ServerBuilder::state_store) of its own has the states of calls that
-    /// wait for input travel with them from then on, in [`SealedStates`] with a random key.
+    /// wait for input travel with them from then on, in [`SealedStates`](crate::http::SealedStates) with a random key.
     ///
     /// # Errors
-    /// When the address cannot be bound, or a path does not begin with `/`.
+    /// When the address cannot be bound, a path does not begin with `/`, or a host or origin that is allowed is none.
     pub fn bind(self, address: impl ToSocketAddrs + fmt::Debug) -> Result<HttpServer> {
         let pair = self.paths.pair.iter().flat_map(|(stream, messages)| [stream, messages]);
         if let Some(path) = [&self.paths.mcp].into_iter().chain(pair).find(|path| !path.starts_with('/')) {

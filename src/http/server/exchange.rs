@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use super::answers::{json_response, status_of};
 use super::events::StreamKey;
-use super::session::Session;
+use super::session::{InUse, Session};
 use super::sse::write_event;
 use super::wire::{self, EventStream, NotWritten, Reply, Response};
 use crate::jsonrpc::{ErrorObject, begin_result, write_call, write_error};
@@ -75,6 +75,11 @@ impl Exchange {
     /// Whether its client can be told something.
     pub(super) fn is_open(&self) -> bool {
         matches!(*lock(&self.state), State::Undecided(_) | State::Streaming(..))
+    }
+
+    /// Whether nothing more is said.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(*lock(&self.state), State::Over)
     }
 
     /// The client's connection has ended, which is no cancellation in Legacy: what still comes is kept for it if it knows an
@@ -170,12 +175,12 @@ impl Exchange {
         self.answers.load(Ordering::SeqCst) == 1
     }
 
-    /// A call has no answer.
+    /// A call has no answer. Without any, `response` is what HTTP says.
     ///
     /// spec: 2025-11-25 basic/utilities/cancellation#behavior-requirements
-    pub(super) fn skip(&self) {
+    pub(super) fn skip(&self, response: Response) {
         if self.expect_less() {
-            self.abandon(Response::new(202));
+            self.abandon(response);
         }
     }
 
@@ -183,8 +188,12 @@ impl Exchange {
     pub(super) fn abandon(&self, response: Response) {
         match std::mem::replace(&mut *lock(&self.state), State::Over) {
             State::Undecided(reply) => reply.answer(response),
-            State::Streaming(stream, _) => stream.finish(b""),
-            State::New | State::Away(_) | State::Over => {}
+            State::Streaming(stream, id) => {
+                stream.finish(b"");
+                self.end_stream(id.as_ref());
+            }
+            State::Away(id) => self.end_stream(Some(&id)),
+            State::New | State::Over => {}
         }
     }
 
@@ -345,8 +354,9 @@ impl Exchange {
         }
     }
 
-    /// The client has come back: it is told what it has `missed`, and over the same connection what still comes.
-    pub(super) fn resume(self: &Arc<Self>, reply: Reply, missed: impl FnOnce() -> Vec<u8>) {
+    /// The client has come back: it is told what it has `missed`, and over the same connection what still comes. `in_use` is kept
+    /// as long.
+    pub(super) fn resume(self: &Arc<Self>, reply: Reply, missed: impl FnOnce() -> Vec<u8>, in_use: InUse) {
         let mut state = lock(&self.state);
         // One that comes back while its old connection still looks alive knows better.
         let id = match &*state {
@@ -361,7 +371,10 @@ impl Exchange {
         let before = std::mem::replace(&mut *state, State::Streaming(stream.clone(), Some(id)));
         drop(state);
         let exchange = Arc::clone(self);
-        stream.when_gone(Box::new(move || exchange.client_left(returns)));
+        stream.when_gone(Box::new(move || {
+            exchange.client_left(returns);
+            drop(in_use);
+        }));
         if let State::Streaming(old, _) = before {
             old.finish(b"");
         }

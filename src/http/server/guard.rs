@@ -9,13 +9,19 @@ use super::answers::error_response;
 /// Turns the head of a request into the one who makes it.
 pub(super) type Guard = Box<dyn Fn(&Head) -> Result<Principal, Denied> + Send + Sync>;
 
-/// Why a request is not let in: what its answer says.
+/// Why a request is not let in: what its answer says. The problem is told to the client.
 ///
 /// ```
 /// use tinymcp::http::Denied;
 ///
-/// let denied = Denied::unauthorized("no such token").with_challenge(r#"Bearer realm="notes""#);
-/// # let _ = denied;
+/// fn may_come(token: Option<&str>) -> Result<(), Denied> {
+///     match token {
+///         Some("opensesame") => Ok(()),
+///         Some("opensesame-but-not-here") => Err(Denied::forbidden("this token is for another server")),
+///         _ => Err(Denied::unauthorized("no such token").with_challenge(r#"Bearer realm="notes""#)),
+///     }
+/// }
+/// assert!(may_come(Some("opensesame")).is_ok() && may_come(None).is_err());
 /// ```
 #[derive(Clone, Debug)]
 pub struct Denied {
@@ -35,7 +41,7 @@ impl Denied {
         Self { status: 403, challenge: None, problem: problem.into() }
     }
 
-    /// Sets the `WWW-Authenticate` header.
+    /// Sets the `WWW-Authenticate` header: how to be let in. One with control characters is left out.
     #[must_use]
     pub fn with_challenge(mut self, challenge: impl Into<String>) -> Self {
         self.challenge = Some(challenge.into());

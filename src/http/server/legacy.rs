@@ -154,10 +154,9 @@ impl Endpoint {
         let way = Way::Exchange(Arc::clone(&exchange));
         let asked = Asked { way: &way, call: &call, request, message: from.body };
         match self.run(&*session.line, asked) {
-            None => session.stays_open(&exchange),
+            None => session.stays_open(&call, &exchange),
             Some((error, body)) if session.finish(&call) => exchange.finish(error.as_ref(), body),
-            Some(_) if session.is_over() => exchange.abandon(refusal(404, "the session has ended")),
-            Some(_) => exchange.skip(),
+            Some(_) => exchange.skip(session.no_answer()),
         }
         session.served();
     }
@@ -204,9 +203,12 @@ impl Endpoint {
                             let message = message.get().as_bytes();
                             let asked = Asked { way: &way, call: &call, request, message };
                             exchange.expect_another();
-                            if let Some((_, answer)) = self.run(&*session.line, asked) {
-                                exchange.expect_less();
-                                answers.extend(session.finish(&call).then_some(answer));
+                            match self.run(&*session.line, asked) {
+                                None => session.stays_open(&call, &exchange),
+                                Some((_, answer)) => {
+                                    exchange.expect_less();
+                                    answers.extend(session.finish(&call).then_some(answer));
+                                }
                             }
                             session.served();
                         }
@@ -234,7 +236,7 @@ impl Endpoint {
                 log::debug!("an answer was not sent: {reason:?}");
             }
         }
-        exchange.skip();
+        exchange.skip(session.no_answer());
     }
 
     /// A GET: the stream for what belongs to no request, or the rest of one that broke off.
@@ -264,7 +266,7 @@ impl Endpoint {
         let (again, last) = (Arc::clone(&session), last.to_owned());
         let look = move || again.missed(&last).map(|missed| replayed(&missed)).unwrap_or_default();
         if let Some(exchange) = session.exchange(&missed.stream) {
-            exchange.resume(reply, look);
+            exchange.resume(reply, look, in_use);
         } else if !missed.has_ended && session.standing().is(&missed.stream) {
             session.standing().open(reply, move || (look(), Some(missed.stream)), move || drop(in_use));
         } else {

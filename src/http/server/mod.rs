@@ -138,7 +138,7 @@ impl HttpServer {
     /// was accepted is finished, up to the server's grace.
     ///
     /// # Errors
-    /// When a thread cannot be started.
+    /// When a thread cannot be started, or the operating system tells no more of connections.
     pub fn serve(self) -> Result<()> {
         let Self { wire, endpoint } = self;
         let _serving = endpoint.backend.begin_serving();
@@ -192,6 +192,12 @@ impl fmt::Debug for HttpServer {
 impl Server {
     /// Serves Streamable HTTP at `/mcp` of this address until [`ServerHandle::stop`](crate::ServerHandle::stop). What else can be
     /// set is in [`HttpServer`].
+    ///
+    /// ```no_run
+    /// # let server = tinymcp::Server::builder("notes", "1.0.0").build()?;
+    /// server.serve_http("127.0.0.1:8000")?;
+    /// # Ok::<(), tinymcp::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When the address cannot be bound or a thread cannot be started.

@@ -3,6 +3,7 @@
 //! spec: 2025-11-25 basic/transports#session-management
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,7 @@ use super::exchange::Exchange;
 use super::sessions::Sessions;
 use super::sse::{write_event, write_priming};
 use super::standing::Standing;
+use super::wire::Response;
 use crate::context::Principal;
 use crate::jsonrpc::RequestId;
 use crate::peer::{Call, InFlight, NotServed, Pending};
@@ -36,9 +38,9 @@ pub(super) struct Session {
     standing: Arc<Standing>,
     events: Option<Arc<dyn EventStore>>,
     /// The exchanges that a client can come back to, by stream. Held for a look-up. End: each one's answer.
-    streams: Mutex<HashMap<StreamKey, Weak<Exchange>>>,
+    streams: Mutex<HashMap<StreamKey, Arc<Exchange>>>,
     /// Those that wait without a thread. Held for a look-up. End: each one's answer.
-    open: Mutex<Vec<Weak<Exchange>>>,
+    open: Mutex<Vec<(Arc<Call>, Weak<Exchange>)>>,
     used: Mutex<Used>,
 }
 
@@ -121,8 +123,38 @@ impl Session {
         self.in_flight.end();
     }
 
+    /// The client gives up on `id`. `false`: there is no such call (any more).
     pub(super) fn cancel(&self, id: &RequestId, reason: &str) -> bool {
-        self.in_flight.cancel(id, reason)
+        let is_cancelled = self.in_flight.cancel(id, reason);
+        if is_cancelled {
+            // Without a thread nobody else sees that there is no answer.
+            let call =
+                lock(&self.open).iter().find(|(call, _)| call.id == *id).map(|(call, _)| Arc::clone(call));
+            call.iter().for_each(|call| self.give_up(call));
+        }
+        is_cancelled
+    }
+
+    /// A call that waits without a thread has no answer, if it was cancelled.
+    fn give_up(&self, call: &Arc<Call>) {
+        if !call.cancel.is_cancelled() {
+            return;
+        }
+        let given_up = {
+            let mut open = lock(&self.open);
+            // Whoever takes it out is the one who gives it up.
+            open.iter().position(|(known, _)| Arc::ptr_eq(known, call)).map(|at| open.swap_remove(at))
+        };
+        if let Some(exchange) = given_up.and_then(|(_, exchange)| exchange.upgrade()) {
+            exchange.skip(self.no_answer());
+        }
+    }
+
+    /// What HTTP says to a call that was cancelled.
+    ///
+    /// spec: 2025-11-25 basic/utilities/cancellation (which has no answer)
+    pub(super) fn no_answer(&self) -> Response {
+        if lock(&self.used).is_over { refusal(404, "the session has ended") } else { Response::new(202) }
     }
 
     pub(super) fn is_open(&self, id: &RequestId) -> bool {
@@ -152,21 +184,14 @@ impl Session {
         }
         self.in_flight.cancel_all(reason);
         let streams = std::mem::take(&mut *lock(&self.streams));
-        streams
-            .into_values()
-            .filter_map(|exchange| exchange.upgrade())
-            .for_each(|exchange| exchange.abandon(refusal(404, reason)));
+        streams.into_values().for_each(|exchange| exchange.abandon(refusal(404, reason)));
         let open = std::mem::take(&mut *lock(&self.open));
-        open.iter().filter_map(Weak::upgrade).for_each(|exchange| exchange.abandon(refusal(404, reason)));
+        open.iter()
+            .filter_map(|(_, exchange)| exchange.upgrade())
+            .for_each(|exchange| exchange.abandon(refusal(404, reason)));
         self.line.end(reason);
         self.standing.end();
-        if let Some(events) = &self.events {
-            failed(events.forget(&self.id));
-        }
-    }
-
-    pub(super) fn is_over(&self) -> bool {
-        lock(&self.used).is_over
+        failed(self.stored(|events| events.forget(&self.id)));
     }
 
     /// Ends it from within: nobody finds it any more.
@@ -179,22 +204,27 @@ impl Session {
     /// The answer to `exchange` comes later. Until then the client hears over it what it opened no stream for.
     ///
     /// spec: 2025-11-25 basic/utilities/tasks#input-required-status (a client waits for a result to be asked)
-    pub(super) fn stays_open(&self, exchange: &Arc<Exchange>) {
-        let exchange_is = |other: &Weak<Exchange>| std::ptr::eq(other.as_ptr(), Arc::as_ptr(exchange));
-        {
-            let mut open = lock(&self.open);
-            if !open.iter().any(exchange_is) {
-                open.push(Arc::downgrade(exchange));
-            }
+    pub(super) fn stays_open(&self, call: &Arc<Call>, exchange: &Arc<Exchange>) {
+        let mut open = lock(&self.open);
+        Self::tidy(&mut open);
+        if !open.iter().any(|(known, _)| Arc::ptr_eq(known, call)) {
+            open.push((Arc::clone(call), Arc::downgrade(exchange)));
         }
+        drop(open);
         self.standing.hand_over(exchange);
+        // If it was cancelled in this moment.
+        self.give_up(call);
     }
 
     /// An exchange that waits, if there is one.
     pub(super) fn open_exchange(&self) -> Option<Arc<Exchange>> {
         let mut open = lock(&self.open);
-        open.retain(|exchange| exchange.upgrade().is_some_and(|exchange| exchange.is_open()));
-        open.first()?.upgrade()
+        Self::tidy(&mut open);
+        open.iter().filter_map(|(_, exchange)| exchange.upgrade()).find(|exchange| exchange.is_open())
+    }
+
+    fn tidy(open: &mut Vec<(Arc<Call>, Weak<Exchange>)>) {
+        open.retain(|(_, exchange)| exchange.upgrade().is_some_and(|exchange| !exchange.is_over()));
     }
 
     /// Whether its client can be told something now.
@@ -216,47 +246,56 @@ impl Session {
         retry: Option<Duration>,
         first: &mut Vec<u8>,
     ) -> Option<StreamKey> {
-        let events = self.events.as_ref()?;
-        let id = events.begin(&self.id).inspect_err(|e| log::warn!("a stream cannot be kept: {e}")).ok()?;
-        if let Some(exchange) = exchange {
-            lock(&self.streams).insert(id.clone(), Weak::clone(exchange));
-        }
+        let id = self.stored(|events| events.begin(&self.id))?;
+        let id = id.inspect_err(|e| log::warn!("a stream cannot be kept: {e}")).ok()?;
         if self.can_poll() {
             let event_id = self.keep(&id, b"")?;
             write_priming(first, &event_id, Some(retry.unwrap_or(RETRY)));
         }
+        if let Some(exchange) = exchange.and_then(Weak::upgrade) {
+            lock(&self.streams).insert(id.clone(), exchange);
+        }
         Some(id)
     }
 
-    /// The answer of a stream has been kept.
+    /// The answer of a stream has been kept, or there will be none.
     pub(super) fn end_stream(&self, id: &StreamKey) {
-        lock(&self.streams).remove(id);
-        if let Some(events) = &self.events {
-            failed(events.end(id));
-        }
+        let ended = lock(&self.streams).remove(id);
+        drop(ended); // it may lead back here: not under the lock
+        failed(self.stored(|events| events.end(id)));
     }
 
     /// Keeps a message of a stream, under the id that is returned.
     pub(super) fn keep(&self, id: &StreamKey, message: &[u8]) -> Option<String> {
-        let events = self.events.as_ref()?;
         let message = std::str::from_utf8(message).ok()?;
-        events.store(id, message).inspect_err(|e| log::warn!("an event is not kept: {e}")).ok()
+        let kept = self.stored(|events| events.store(id, message))?;
+        kept.inspect_err(|e| log::warn!("an event is not kept: {e}")).ok()
     }
 
     /// What a client has missed that saw the event `last`.
     pub(super) fn missed(&self, last: &str) -> Option<Replay> {
-        let missed = self.events.as_ref()?.after(&self.id, last);
+        let missed = self.stored(|events| events.after(&self.id, last))?;
         missed.inspect_err(|e| log::debug!("a client cannot come back: {e}")).ok()
     }
 
+    /// Asks the store, which is the program's: its panic is a failure like any other.
+    fn stored<T>(
+        &self,
+        ask: impl FnOnce(&dyn EventStore) -> Result<T, EventError>,
+    ) -> Option<Result<T, EventError>> {
+        let events = self.events.as_deref()?;
+        let asked = catch_unwind(AssertUnwindSafe(|| ask(events)));
+        Some(asked.unwrap_or_else(|_| Err(EventError::Failed("the store panicked".to_owned()))))
+    }
+
     pub(super) fn exchange(&self, id: &StreamKey) -> Option<Arc<Exchange>> {
-        lock(&self.streams).get(id)?.upgrade()
+        lock(&self.streams).get(id).cloned()
     }
 }
 
 /// A store that fails costs what it would have kept.
-fn failed(result: Result<(), EventError>) {
-    if let Err(e) = result {
+fn failed(result: Option<Result<(), EventError>>) {
+    if let Some(Err(e)) = result {
         log::warn!("the event store failed: {e}");
     }
 }

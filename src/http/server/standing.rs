@@ -129,10 +129,13 @@ impl Standing {
         let message = message.strip_suffix(b"\n").unwrap_or(message);
         let sent = self.over_stream(message, EventStream::send).unwrap_or_else(|| {
             // It has opened none, but waits for an answer.
-            let exchange = self.session.upgrade().and_then(|session| session.open_exchange());
-            match exchange.map(|exchange| exchange.event(message)) {
+            let exchange = || self.session.upgrade().and_then(|session| session.open_exchange());
+            match exchange().map(|exchange| exchange.event(message)) {
                 Some(Ok(())) => Ok(()),
-                _ => self.have_wait(message),
+                _ => self.have_wait(message).inspect(|()| {
+                    // Or does so since this moment, and found nothing that waits.
+                    exchange().into_iter().for_each(|exchange| self.hand_over(&exchange));
+                }),
             }
         });
         self.show(&sent, message);

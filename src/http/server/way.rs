@@ -50,13 +50,6 @@ impl Way {
         }
     }
 
-    /// The call has no answer.
-    pub(super) fn skip(&self) {
-        if let Self::Exchange(exchange) = self {
-            exchange.skip();
-        }
-    }
-
     /// Ends without an answer of the server.
     pub(super) fn abandon(&self, response: Response) {
         match self {

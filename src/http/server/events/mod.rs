@@ -13,11 +13,47 @@ use crate::sync::{Mutex, lock};
 ///
 /// A stream begins with a request or with the `GET` of a client, belongs to one session, and ends when its last message is
 /// stored. Each of its events has an id, which the client sends back to go on after it. The default,
-/// [`MemoryEvents`], is in this process; a store of your own can keep events elsewhere, so that a client may come back to another
-/// server or after a restart.
+/// [`MemoryEvents`], is in this process; a store of your own can keep more, or elsewhere. The session itself is in its process, and
+/// ends with it: events do not bring it to another one.
 ///
 /// Events of one stream are stored one after the other, and what comes after one is not asked for at the same time. Methods are
 /// called on the threads that serve requests, and may wait.
+///
+/// ```
+/// use tinymcp::http::{EventError, EventStore, MemoryEvents, Replay, StreamKey};
+///
+/// /// Keeps what the other store keeps, except for what is too large to be sent twice.
+/// struct Small(MemoryEvents);
+///
+/// impl EventStore for Small {
+///     fn begin(&self, session: &str) -> Result<StreamKey, EventError> {
+///         self.0.begin(session)
+///     }
+///     fn store(&self, stream: &StreamKey, message: &str) -> Result<String, EventError> {
+///         if message.len() > 100_000 {
+///             return Err(EventError::Failed("too large to be kept".into()));
+///         }
+///         self.0.store(stream, message)
+///     }
+///     fn end(&self, stream: &StreamKey) -> Result<(), EventError> {
+///         self.0.end(stream)
+///     }
+///     fn after(&self, session: &str, last: &str) -> Result<Replay, EventError> {
+///         self.0.after(session, last)
+///     }
+///     fn forget(&self, session: &str) -> Result<(), EventError> {
+///         self.0.forget(session)
+///     }
+/// }
+///
+/// # let small = Small(MemoryEvents::new());
+/// # let stream = small.begin("a session")?;
+/// # assert!(small.store(&stream, "{}").is_ok());
+/// # let server = tinymcp::Server::builder("s", "1").build().expect("a server");
+/// let builder = tinymcp::http::HttpServer::builder(&server).events(small);
+/// # let _ = builder;
+/// # Ok::<(), EventError>(())
+/// ```
 pub trait EventStore: Send + Sync {
     /// Begins a stream of `session`.
     ///

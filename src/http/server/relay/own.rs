@@ -72,7 +72,7 @@ impl OwnLine {
         self.calls().insert(call.id.clone(), open);
         // Before the server can say something because of it.
         if let (Way::Exchange(exchange), Some(session)) = (way, self.session.upgrade()) {
-            session.stays_open(exchange);
+            session.stays_open(call, exchange);
         }
         let sent = upstream.send(&one_line(text));
         sent.map_err(|why| {
@@ -199,7 +199,7 @@ impl Line for OwnLine {
                 let cancelled = peer::cancelled(*params);
                 if let Some((id, reason)) = cancelled.ok().filter(|(id, reason)| session.cancel(id, reason)) {
                     log::debug!("request {id} cancelled: {reason}");
-                    self.take(&id).into_iter().for_each(|open| open.way.skip());
+                    drop(self.take(&id));
                 }
             }
         }

@@ -2,7 +2,21 @@
 
 use std::net::SocketAddr;
 
-/// What a request says before its body.
+/// What a request says before its body: for a [guard](crate::http::HttpServerBuilder::guard).
+///
+/// ```
+/// use tinymcp::context::Principal;
+/// use tinymcp::http::{Denied, Head};
+///
+/// /// Lets in who comes through a proxy on this machine, which says who it is.
+/// fn guard(request: &Head) -> Result<Principal, Denied> {
+///     match request.header("x-client-name") {
+///         Some(name) if request.peer().ip().is_loopback() => Ok(Principal::new(name)),
+///         _ => Err(Denied::unauthorized("come by the proxy")),
+///     }
+/// }
+/// # let _ = guard;
+/// ```
 #[derive(Clone)]
 pub struct Head {
     /// The head as it came, except that the names of headers are in lower case. What follows says where in it things are:
