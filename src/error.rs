@@ -22,6 +22,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// fn advice(error: &Error) -> &'static str {
 ///     match error {
 ///         Error::Peer(_) => "the call was wrong, or the server failed: its message says which",
+///         Error::Rejected { status: Some(401 | 403), .. } => "bring other credentials",
 ///         _ if error.is_retryable() => "try again in a moment",
 ///         _ if error.is_closed() => "connect anew",
 ///         _ => "give up",
@@ -60,10 +61,30 @@ pub enum Error {
     #[error("connection closed during {}{}", .0.phase, .0)]
     Closed(Box<Failure>),
 
-    /// The connection broke while a call was open, which may or may not have taken effect. Sending it again
-    /// could do its work twice.
-    #[error("connection closed during {}, outcome unknown{}", .0.phase, .0)]
+    /// A call was sent and will have no answer, and may or may not have taken effect: the connection broke, or what
+    /// carried this call did. Sending it again could do its work twice.
+    #[error("no answer to {}, outcome unknown{}", .0.phase, .0)]
     OutcomeUnknown(Box<Failure>),
+
+    /// The call did not reach the server, or its answer did not come back and the call may be repeated without harm. The
+    /// next one may get through. On transports that carry each request by itself.
+    #[error("{} did not get through{}", .0.phase, .0)]
+    Unreachable(Box<Failure>),
+
+    /// The server, or something before it, refused the call before it began, not in the words of the protocol: it wants
+    /// credentials, or does not know the address. On transports that carry each request by itself.
+    #[error("the server rejected {}{failure}", failure.phase)]
+    Rejected {
+        /// With which status, where the transport has such: 401 over HTTP.
+        status: Option<u16>,
+        /// What is known about the server.
+        failure: Box<Failure>,
+    },
+
+    /// The server does not know the session, which is the connection to it, and a new one was of no use or could not be
+    /// made. The call did not begin. On transports that carry each request by itself, in the Legacy era.
+    #[error("the session ended before {}{}", .0.phase, .0)]
+    SessionEnded(Box<Failure>),
 
     /// The server could not be started, or a pipe or socket failed.
     #[error("{context}: {error}")]
@@ -104,15 +125,31 @@ pub enum Error {
 impl Error {
     /// Whether the same call can be made again without doing its work twice: nothing was sent, or the
     /// peer did not start on it. What a connection error allows beyond that depends on the method.
+    ///
+    /// ```
+    /// use tinymcp::Error;
+    ///
+    /// assert!(Error::Busy("64 requests in flight".into()).is_retryable());
+    /// assert!(!Error::InvalidUse("arguments must be a JSON object".into()).is_retryable());
+    /// ```
     #[must_use]
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Self::Busy(_))
+        match self {
+            Self::Busy(_) | Self::Unreachable(_) => true,
+            // Too many requests; the service is not available. Other refusals will be the same in a moment.
+            Self::Rejected { status, .. } => matches!(status, Some(429 | 503)),
+            _ => false,
+        }
     }
 
     /// Whether the connection is gone, so that only a new one helps.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        matches!(self, Self::Closed(_) | Self::OutcomeUnknown(_) | Self::Transport { .. })
+        match self {
+            Self::Closed(_) | Self::SessionEnded(_) | Self::Transport { .. } => true,
+            Self::OutcomeUnknown(failure) => failure.is_closed,
+            _ => false,
+        }
     }
 
     /// Whether no answer came in time.
@@ -154,12 +191,18 @@ impl Error {
         }
     }
 
-    /// What is known about the server at the time of a timeout, a refusal or the end of a connection.
+    /// What is known about the server at the time of a timeout, a refusal, or the end of a connection or of what carried a
+    /// call.
     #[must_use]
     pub fn failure(&self) -> Option<&Failure> {
         match self {
-            Self::Timeout(failure) | Self::Closed(failure) | Self::OutcomeUnknown(failure) => Some(failure),
-            Self::Refused { failure, .. } => Some(failure),
+            Self::Timeout(failure)
+            | Self::Closed(failure)
+            | Self::OutcomeUnknown(failure)
+            | Self::Unreachable(failure)
+            | Self::SessionEnded(failure)
+            | Self::Rejected { failure, .. }
+            | Self::Refused { failure, .. } => Some(failure),
             _ => None,
         }
     }
@@ -177,6 +220,11 @@ impl Error {
             Self::Cancelled(reason) => Self::Cancelled(reason.clone()),
             Self::Closed(failure) => Self::Closed(failure.clone()),
             Self::OutcomeUnknown(failure) => Self::OutcomeUnknown(failure.clone()),
+            Self::Unreachable(failure) => Self::Unreachable(failure.clone()),
+            Self::Rejected { status, failure } => {
+                Self::Rejected { status: *status, failure: failure.clone() }
+            }
+            Self::SessionEnded(failure) => Self::SessionEnded(failure.clone()),
             Self::Transport { context, error } => Self::Transport {
                 context: context.clone(),
                 error: io::Error::new(error.kind(), error.to_string()),
@@ -221,7 +269,7 @@ impl fmt::Display for Phase {
     }
 }
 
-/// Everything known about a connection that failed.
+/// Everything known about a connection that failed, or about a call that failed by itself.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Failure {
@@ -237,6 +285,8 @@ pub struct Failure {
     pub stderr_tail: String,
     /// Anything else, such as the read error that ended the connection.
     pub detail: Option<String>,
+    /// Whether the connection is gone. If not, only the call was lost.
+    pub is_closed: bool,
 }
 
 impl fmt::Display for Failure {

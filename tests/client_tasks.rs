@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tinymcp::client::{CallOptions, ClientBuilder, Outcome, Timeouts};
 use tinymcp::context::Question;
+use tinymcp::json::Object;
 use tinymcp::jsonrpc::Request;
 use tinymcp::protocol::{
     CallToolResult, ElicitParams, ElicitResult, PrimitiveSchema, RequestedSchema, Root, TASKS_EXTENSION,
@@ -47,6 +48,12 @@ fn server() -> Server {
             cx.ask((Question::elicit("name", form("And who?")), Question::roots("roots")))?;
         let second = second.content_as::<Value>()?.unwrap_or_default();
         Ok(format!("{} {} {}", first["name"], second["name"], roots.len()))
+    });
+    add("asks first", TaskMode::RequiredLater, |cx| {
+        let first = cx.elicit("name", form("Who?"))?.content_as::<Value>()?.unwrap_or_default();
+        cx.begin_task()?;
+        let second = cx.elicit("name", form("And who?"))?.content_as::<Value>()?.unwrap_or_default();
+        Ok(format!("{} {}", first["name"], second["name"]))
     });
     let options = TaskOptions::default().with_poll_interval(Duration::ZERO);
     Server::builder("tasks", "1").tools(tools).tasks(options).build().expect("a server")
@@ -368,5 +375,40 @@ fn one_round_of_a_call_may_end_with_a_task() {
     };
     let result = client.task(task.task_id).wait(&CallOptions::default());
     assert_eq!(outcome(&result), "later");
+    client.close().expect("closed");
+}
+
+#[test]
+fn a_call_is_asked_first_and_then_is_a_task() {
+    let server = server();
+    for is_modern in [true, false] {
+        let (client, asked) = able();
+        let client = pair_with(if is_modern { client } else { old(client) }, &server).expect("a pair");
+        let options = if is_modern { CallOptions::default() } else { CallOptions::default().with_task(None) };
+        let result = client.call_tool_with("asks first", (), &options).expect("a result");
+        assert_eq!(result.text_content(), r#""Who? 0" "And who? 1""#);
+        let task = client.call_tool_task("asks first", (), &options).expect("called");
+        if is_modern {
+            assert_eq!(asked.load(Ordering::SeqCst), 3, "one question came before the task");
+        }
+        assert!(task.id().is_some());
+        assert_eq!(task.wait(&options).expect("a result").text_content(), r#""Who? 2" "And who? 3""#);
+        client.close().expect("closed");
+    }
+    // Round by round.
+    let client = pair_with(able().0, &server).expect("a pair");
+    let Outcome::InputRequired(first) =
+        client.call_tool_once("asks first", (), &CallOptions::default()).expect("called")
+    else {
+        panic!("no question")
+    };
+    let mut answers = Object::new();
+    answers.insert("name", &json!({"action": "accept", "content": {"name": "Ada"}}));
+    let options = CallOptions::default().with_input(answers, first.request_state);
+    let Outcome::Task(task) = client.call_tool_once("asks first", (), &options).expect("called") else {
+        panic!("no task")
+    };
+    let result = client.task(task.task_id).wait(&CallOptions::default());
+    assert_eq!(outcome(&result), r#""Ada" "And who? 0""#);
     client.close().expect("closed");
 }

@@ -4,6 +4,9 @@
 //! scripted peer in a process of its own. Each step drives one method one way and looks at what comes of it; in the end what
 //! passed must be what the table says there is, no more and no less, and as the schema of the revision has it.
 
+#[cfg(all(feature = "http-server", feature = "http-client"))]
+#[path = "support/relaying.rs"]
+mod relaying;
 #[path = "support/stage.rs"]
 mod stage;
 mod support;
@@ -15,7 +18,7 @@ use std::time::Duration;
 
 use crossbeam_channel::unbounded;
 use serde_json::{Value, json};
-use stage::{LONG, STOCK, Stage};
+use stage::{LONG, Route, STOCK, Stage};
 use tinymcp::client::{CallOptions, Change, ClientBuilder, Filter};
 use tinymcp::method::{Direction, Method};
 use tinymcp::protocol::{CompletionReference, Content, LogLevel, ResourceContents, Root, TaskStatus};
@@ -335,16 +338,37 @@ fn ways(method: Method, version: &ProtocolVersion) -> &'static [To] {
 fn every_method_of_every_revision_works_both_ways() {
     std::thread::scope(|scope| {
         for version in ProtocolVersion::ALL {
-            scope.spawn(move || every_method(&version));
+            scope.spawn(move || every_method(&version, |_| None, |_, _| true));
         }
     });
 }
 
-fn every_method(version: &ProtocolVersion) {
-    let stage = Stage::new(version);
+/// Client, bridge to stdio, HTTP, relay, server.
+#[cfg(all(feature = "http-server", feature = "http-client"))]
+#[test]
+fn every_method_of_every_revision_passes_the_bridges() {
+    let over_http: Route = |server| {
+        // Until the process ends: each client has a relay, so that Modern ones have servers of their own as well.
+        let relay = Box::leak(Box::new(relaying::Relaying::to(move || server.clone())));
+        Some(relay.url.clone())
+    };
+    std::thread::scope(|scope| {
+        for version in ProtocolVersion::ALL {
+            let is_modern = version.is_modern();
+            // Nobody can know whose a log message is, and over HTTP a subscription ends with its stream.
+            let passes = move |method, to| {
+                !is_modern || !matches!((method, to), (Method::LogMessage | Method::Cancelled, To::Client))
+            };
+            scope.spawn(move || every_method(&version, over_http, passes));
+        }
+    });
+}
+
+fn every_method(version: &ProtocolVersion, route: Route, passes: impl Fn(Method, To) -> bool) {
+    let stage = Stage::new(version, route);
     let mut table = BTreeSet::new();
     for &method in Method::ALL {
-        for &to in ways(method, version) {
+        for &to in ways(method, version).iter().filter(|to| passes(method, **to)) {
             let mark = stage.wire.mark();
             drive(&stage, method, to);
             stage.wire.expect(mark, method.name(), to);

@@ -194,7 +194,10 @@ fn so_many_subscriptions_may_be_open() {
     (1..=64).for_each(|id| drop(listen(&mut client, id, json!({"toolsListChanged": true}))));
     client.request(65, "subscriptions/listen", modern(json!({"notifications": {}})));
     let error = client.expect_error(RequestId::from(65));
-    assert_eq!((error.code, error.message.as_str()), (-32603, "server busy: 64 subscriptions are open"));
+    assert_eq!(
+        (error.code, error.message.as_str()),
+        (-32603, "server busy: no more than 64 subscriptions are open for a connection")
+    );
     // Others have room, and a cancelled one makes room.
     listen(&mut connect(&server), 1, json!({}));
     client.notify(CANCELLED, json!({"requestId": 1}));

@@ -70,7 +70,7 @@ fn a_state_is_good_for_its_own_call_and_for_those_who_know_the_key() {
     let state = first["requestState"].as_str().expect("a state");
     changed["requestState"] = json!(format!("{state}A"));
     let rotated = with_key(2).also_accept(&[1; 32]).expect("long enough");
-    let mut refused = |states: SealedStates, arguments: Value, before: &Value| {
+    let refused = |states: SealedStates, arguments: Value, before: &Value| {
         let mut peer = server(states);
         ask(&mut peer, 1, arguments, Some(("from", "Ulm", before)));
         let error = peer.expect_error(RequestId::from(1));

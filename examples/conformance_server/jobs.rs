@@ -59,6 +59,7 @@ pub(crate) fn tools() -> Vec<FnTool> {
         /// Ask the user for their name, and greet them at leisure
         fn test_tool_with_task(cx: &Context) -> Result<String, ToolError> {
             let name = name(cx)?;
+            cx.begin_task()?;
             work(0.1, cx)?;
             Ok(format!("Hello, {name}!"))
         }
@@ -70,7 +71,7 @@ pub(crate) fn tools() -> Vec<FnTool> {
         broken.task_mode(TaskMode::Required),
         delete.destructive(true).task_mode(TaskMode::Optional),
         multi.task_mode(TaskMode::Optional),
-        asks_first.task_mode(TaskMode::Required),
+        asks_first.task_mode(TaskMode::RequiredLater),
     ]
 }
 

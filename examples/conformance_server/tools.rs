@@ -97,6 +97,7 @@ fn behaviours() -> Vec<FnTool> {
     let reconnects = tool! {
         /// Have the client come back for the result
         fn test_reconnection(cx: &Context) -> Result<&'static str, ToolError> {
+            cx.send_away(Duration::from_millis(100));
             pause(cx)?;
             Ok("Reconnection test completed successfully")
         }

@@ -1,159 +1,21 @@
-//! One request: its options, its one outcome.
+//! One request: how it is sent, its one outcome.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
-
 use super::input::{Round, Rounds};
-#[cfg(feature = "validation")]
-use super::results::Expected;
+pub(super) use super::options::CallOptions;
+use super::resend::answer;
 use super::session::{Session, Settled};
-use super::trace::TraceContext;
 use crate::error::{Error, Phase, Result};
-use crate::json::{FromJson, Json, Members, Object};
+use crate::json::{FromJson, Json, Members};
 use crate::jsonrpc::write_json;
 use crate::method::Method;
 use crate::peer::{NoResult, NotStarted, Patient, Waited, Waiting, wait};
-use crate::protocol::LogLevel;
-use crate::protocol::input::RequestState;
 use crate::protocol::lifecycle::ResultType;
 use crate::protocol::notice::{CancelledParams, ProgressParams};
-use crate::sync::{CancelToken, Deadline};
-
-type OnProgress = Arc<dyn Fn(&ProgressParams) + Send + Sync>;
-
-/// What can be set for one call. What is not set is the client's.
-///
-/// ```
-/// use std::time::Duration;
-/// use tinymcp::client::CallOptions;
-///
-/// let options = CallOptions::default()
-///     .with_timeout(Duration::from_secs(5))
-///     .with_progress(|progress| println!("{} of {:?}", progress.progress, progress.total));
-/// # let _ = options;
-/// ```
-#[derive(Clone, Default)]
-#[non_exhaustive]
-pub struct CallOptions {
-    timeout: Option<Option<Duration>>,
-    total: Option<Option<Duration>>,
-    resets: Option<bool>,
-    cancel: Option<CancelToken>,
-    on_progress: Option<OnProgress>,
-    pub(super) meta: Object,
-    pub(super) log_level: Option<LogLevel>,
-    pub(super) trace: Option<TraceContext>,
-    pub(super) is_fresh: bool,
-    pub(super) input: Option<Arc<Round>>,
-    /// Asks for a task, which is to be kept so long.
-    pub(super) task: Option<Option<Duration>>,
-    /// What a caller that knows the tool expects of the result.
-    #[cfg(feature = "validation")]
-    pub(super) expected: Option<Arc<Expected>>,
-}
-
-impl CallOptions {
-    /// How long to wait for the answer; `None` is for ever.
-    #[must_use]
-    pub fn with_timeout(mut self, time: impl Into<Option<Duration>>) -> Self {
-        self.timeout = Some(time.into());
-        self
-    }
-
-    /// How long to wait in all, however much progress is reported; `None` is for ever.
-    #[must_use]
-    pub fn with_total(mut self, time: impl Into<Option<Duration>>) -> Self {
-        self.total = Some(time.into());
-        self
-    }
-
-    /// Lets progress start the timeout anew, up to the total. Progress is then asked for, with or without a callback.
-    #[must_use]
-    pub fn with_reset_on_progress(mut self) -> Self {
-        self.resets = Some(true);
-        self
-    }
-
-    /// Gives the call up, and tells the server so, when `token` fires.
-    #[must_use]
-    pub fn with_cancel(mut self, token: &CancelToken) -> Self {
-        self.cancel = Some(token.clone());
-        self
-    }
-
-    /// Goes on with a call that ended in [`Outcome::InputRequired`](super::Outcome::InputRequired): `answers` are by the
-    /// keys of its questions, each the result that such a question asks for, and `state` is what the server wants
-    /// back, unchanged. They belong to that call, made with the same name and arguments, and to no other. From
-    /// 2026-07-28 on.
-    #[must_use]
-    pub fn with_input(mut self, answers: Object, state: Option<RequestState>) -> Self {
-        self.input = Some(Arc::new(Round { answers, state }));
-        self
-    }
-
-    /// Asks a 2025-11-25 server to run the call as a task and to keep that for `ttl`, counted from its beginning; `None` leaves
-    /// it to the server. It is needed for tools whose [`task_support`](crate::protocol::ToolDefinition::task_support) is
-    /// `Required`. A server without tasks is [`Error::Unsupported`]; a Modern one decides by itself, for clients
-    /// built with [`tasks`](super::ClientBuilder::tasks).
-    #[must_use]
-    pub fn with_task(mut self, ttl: impl Into<Option<Duration>>) -> Self {
-        self.task = Some(ttl.into());
-        self
-    }
-
-    /// The same for a request about a task that the call became, with `total` as the time in all.
-    pub(super) fn of_task(&self, total: Option<Option<Duration>>) -> Self {
-        let total = total.or(self.total);
-        Self { total, resets: Some(false), on_progress: None, input: None, task: None, ..self.clone() }
-    }
-
-    pub(super) fn cancel(&self) -> Option<&CancelToken> {
-        self.cancel.as_ref()
-    }
-
-    pub(super) fn total(&self, session: &Session) -> Option<Duration> {
-        self.total.unwrap_or(session.config.timeouts.call_total)
-    }
-
-    pub(super) fn timeout(&self, session: &Session) -> Option<Duration> {
-        self.timeout.unwrap_or(session.config.timeouts.call)
-    }
-
-    /// Whoever gave the call up before it was sent does not want it to be.
-    pub(super) fn check_cancelled(&self) -> Result<()> {
-        match self.cancel.as_ref().filter(|token| token.is_cancelled()) {
-            Some(token) => Err(Error::Cancelled(token.reason().unwrap_or("cancelled").to_owned())),
-            None => Ok(()),
-        }
-    }
-
-    /// Asks for progress. `callback` runs on the thread that waits for the result, in order, and never after it.
-    #[must_use]
-    pub fn with_progress(mut self, callback: impl Fn(&ProgressParams) + Send + Sync + 'static) -> Self {
-        self.on_progress = Some(Arc::new(callback));
-        self
-    }
-
-    /// Adds a member to the request's `_meta`.
-    #[must_use]
-    pub fn with_meta<T: Serialize + ?Sized>(mut self, name: impl Into<String>, value: &T) -> Self {
-        self.meta.insert(name, value);
-        self
-    }
-}
-
-impl fmt::Debug for CallOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallOptions")
-            .field("timeout", &self.timeout)
-            .field("total", &self.total)
-            .finish_non_exhaustive()
-    }
-}
+use crate::sync::Deadline;
 
 /// A request that has been sent.
 pub(super) struct Open {
@@ -178,22 +40,32 @@ impl Open {
         options: &CallOptions,
     ) -> Result<Self> {
         options.check_cancelled()?;
-        let input = options.input.as_deref();
-        if input.is_some() && !settled.is_modern() {
-            let version = &settled.identity.version;
-            return Err(Error::Unsupported(format!("revision {version} has no answers in a call")));
-        }
-        Self::send(session, settled, method.into(), write_members, options, input)
+        options.check_input(&settled)?;
+        Self::send(session, settled, method.into(), write_members, Arc::new(options.clone()), !options.stays)
     }
 
     /// The next round: the same request with the server's state and the answers, under an id of its own.
     ///
     /// spec: 2026-07-28 basic/patterns/mrtr#client-requirements-basic-workflow
-    pub(super) fn again(&self, write_members: &dyn Fn(&mut Vec<u8>), round: Option<&Round>) -> Result<Self> {
+    pub(super) fn again(&self, write_members: &dyn Fn(&mut Vec<u8>), round: Option<Round>) -> Result<Self> {
         self.options.check_cancelled()?;
+        let mut options = (*self.options).clone();
+        options.input = round.map(Arc::new);
         let (session, settled) = (&self.session, Arc::clone(&self.settled));
-        let next = Self::send(session, settled, self.method.clone(), write_members, &self.options, round)?;
+        let next =
+            Self::send(session, settled, self.method.clone(), write_members, Arc::new(options), false)?;
         Ok(Self { began: Some(self.began()), ..next })
+    }
+
+    /// The same request once more, on the connection of `settled`, under an id of its own. Its timeout goes on, unless
+    /// progress starts it anew or another connection had to be settled, which has a time of its own.
+    pub(super) fn repeat(&self, settled: Arc<Settled>, write_members: &dyn Fn(&mut Vec<u8>)) -> Result<Self> {
+        self.options.check_cancelled()?;
+        let goes_on = settled.peer.is(&self.settled.peer) && !self.resets();
+        let (method, options) = (self.method.clone(), Arc::clone(&self.options));
+        let next = Self::send(&self.session, settled, method, write_members, options, false)?;
+        let start = if goes_on { self.start } else { next.start };
+        Ok(Self { start, began: Some(self.began()), ..next })
     }
 
     /// When the first round of the call was sent.
@@ -201,13 +73,14 @@ impl Open {
         self.began.unwrap_or(self.start)
     }
 
+    /// Sends it on another connection if that of `settled` has been replaced since this was looked up, and it may be `moved`.
     fn send(
         session: &Arc<Session>,
         settled: Arc<Settled>,
         method: Cow<'static, str>,
         write_members: &dyn Fn(&mut Vec<u8>),
-        options: &CallOptions,
-        round: Option<&Round>,
+        options: Arc<CallOptions>,
+        moved: bool,
     ) -> Result<Self> {
         let start = Instant::now();
         let wants_progress = options.on_progress.is_some()
@@ -217,7 +90,7 @@ impl Open {
             out.push(b'{');
             let before = out.len();
             write_members(out);
-            if let Some(round) = round {
+            if let Some(round) = &options.input {
                 round.write(out);
             }
             if out.len() > before {
@@ -228,19 +101,24 @@ impl Open {
             }
             out.push(b'}');
         });
+        drop(fields);
+        if moved && matches!(sent, Err(NotStarted::Closed)) && session.has_replaced(&settled) {
+            let settled = session.settled(options.cancel())?;
+            options.check_input(&settled)?;
+            return Self::send(session, settled, method, write_members, options, false);
+        }
         let waiting = sent.map_err(|not_started| match not_started {
             NotStarted::Busy(problem) => Error::Busy(problem),
             NotStarted::Closed => {
                 session.closed(Phase::Call(method.to_string()), Some(&settled.peer), start.elapsed())
             }
         })?;
-        let (session, options) = (Arc::clone(session), Arc::new(options.clone()));
+        let session = Arc::clone(session);
         Ok(Self { session, settled, method, waiting, start, began: None, options })
     }
 
     /// Waits for the answer to this round.
     pub(super) fn wait(&self) -> Result<Json> {
-        let defaults = &self.session.config.timeouts;
         let mut last = f64::NEG_INFINITY;
         let mut report = |params: &Json| match ProgressParams::from_json(params.as_raw()) {
             // spec: 2026-07-28 basic/patterns/progress (the value MUST increase)
@@ -264,7 +142,7 @@ impl Open {
             let patient = Patient {
                 each: self.options.timeout(&self.session),
                 total: self.options.total(&self.session).map(|total| total.saturating_sub(spent)),
-                resets: self.options.resets.unwrap_or(defaults.reset_on_progress),
+                resets: self.resets(),
             };
             match wait(&self.waiting, since, patient, cancel, on_progress, &look) {
                 Waited::TimedOut(_) => match self.held_up().filter(|until| *until > since) {
@@ -280,6 +158,10 @@ impl Open {
         match waited {
             Waited::Answer(Ok(result)) => Ok(result),
             Waited::Answer(Err(NoResult::Error(error))) => Err(Error::Peer(error)),
+            Waited::Answer(Err(NoResult::Failed(failure))) => {
+                let (phase, after) = (Phase::Call(self.method.to_string()), self.start.elapsed());
+                Err(self.session.lost(phase, peer, after, *failure, self.is_idempotent()))
+            }
             // Half an answer is what a server leaves that died while it wrote.
             Waited::Answer(Err(NoResult::Garbled(_))) if self.has_ended_soon() => Err(self.broken()),
             Waited::Answer(Err(NoResult::Garbled(problem))) => {
@@ -304,6 +186,22 @@ impl Open {
         if self.settled.is_modern() { None } else { self.session.answers.held_up.until() }
     }
 
+    /// Whether progress starts the timeout anew.
+    fn resets(&self) -> bool {
+        self.options.resets.unwrap_or(self.session.config.timeouts.reset_on_progress)
+    }
+
+    /// Whether its method can be repeated.
+    fn is_idempotent(&self) -> bool {
+        Method::from_name(&self.method).is_some_and(Method::is_idempotent)
+    }
+
+    /// When this round is given up, as far as one can tell.
+    pub(super) fn deadline(&self) -> Deadline {
+        let timeout = if self.resets() { None } else { self.options.timeout(&self.session) };
+        Deadline::of(self.start, timeout).earlier(self.total())
+    }
+
     /// When the call is given up in all.
     pub(super) fn total(&self) -> Deadline {
         Deadline::of(self.began(), self.options.total(&self.session))
@@ -316,9 +214,13 @@ impl Open {
     /// The connection ended while the call was open.
     fn broken(&self) -> Error {
         let (phase, after) = (Phase::Call(self.method.to_string()), self.start.elapsed());
-        let failure = self.session.failure(phase, Some(&self.settled.peer), after);
-        let is_idempotent = Method::from_name(&self.method).is_some_and(Method::is_idempotent);
-        if is_idempotent { Error::Closed(failure) } else { Error::OutcomeUnknown(failure) }
+        let mut failure = self.session.failure(phase, Some(&self.settled.peer), after);
+        failure.is_closed = true;
+        if self.is_idempotent() {
+            return Error::Closed(failure);
+        }
+        failure.detail.get_or_insert_with(|| "the connection closed".to_owned());
+        Error::OutcomeUnknown(failure)
     }
 
     /// The call took too long in all.
@@ -358,7 +260,20 @@ pub(super) fn request(
     params: &[(&str, Json)],
     options: &CallOptions,
 ) -> Result<Json> {
-    start_request(session, settled, method, params, options)?.wait()
+    request_on(session, settled, method, params, options).map(|(result, _)| result)
+}
+
+/// The same, and the connection that the result is of: another one if that for which this was settled is of no use any more.
+pub(super) fn request_on(
+    session: &Arc<Session>,
+    settled: Arc<Settled>,
+    method: &str,
+    params: &[(&str, Json)],
+    options: &CallOptions,
+) -> Result<(Json, Arc<Settled>)> {
+    let mut open = start_request(session, settled, method, params, options)?;
+    let result = answer(&mut open, &|out| write_members(out, params))?;
+    Ok((result, open.settled))
 }
 
 /// Sends any request on the connection for which this was settled.
@@ -386,8 +301,8 @@ pub(super) fn request_in_rounds(
     options: &CallOptions,
 ) -> Result<(Json, bool)> {
     let write = |out: &mut Vec<u8>| write_members(out, params);
-    let open = Open::start(session, settled, method.name(), &write, options)?;
-    let answer = open.wait();
+    let mut open = Open::start(session, settled, method.name(), &write, options)?;
+    let answer = answer(&mut open, &write);
     let mut rounds = Rounds::new(&open, name, &write);
     let result = rounds.finish(open, answer, |result, settled| {
         let kind = Members::of(result.as_raw()).ok().and_then(|mut members| members.lenient("resultType"));

@@ -3,11 +3,14 @@
 //! ```text
 //!  server/discover ─┬─ DiscoverResult ──────────────▶ Modern, with a revision both speak
 //!                   ├─ -32022 with data.supported ──▶ Modern, asked again with one of those
+//!                   ├─ -32020, -32021 ──────────────▶ Modern, and the error
 //!                   ├─ any other answer, or silence ▶ initialize
+//!                   ├─ not sent, HTTP 401, 403, 429, 503 ──▶ the error
+//!                   ├─ any other failure ───────────▶ initialize
 //!                   └─ the child dies ─────────────▶ started again, then initialize
 //! ```
 //!
-//! spec: 2026-07-28 basic/transports/stdio#backward-compatibility
+//! spec: 2026-07-28 basic/transports/stdio#backward-compatibility, basic/transports/streamable-http#backward-compatibility
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,13 +28,15 @@ use crate::protocol::lifecycle::{DiscoverResult, Implementation, InitializeParam
 use crate::protocol::meta;
 use crate::protocol::version::ProtocolVersion;
 use crate::sync::{CancelToken, Deadline};
-use crate::transport::Patience;
+use crate::transport::{FailureKind, Patience, RequestFailure};
 
 /// What the probe said.
 enum Probed {
     Modern(Box<ServerIdentity>),
     /// The server speaks only the handshake, as far as one can tell; why.
     Legacy(String),
+    /// What carried the probe failed, which says nothing of what the server speaks.
+    Lost(Error),
     /// The child died of the probe.
     Died(Error),
 }
@@ -73,8 +78,8 @@ pub(super) fn settle(
             let problem = format!("the server speaks none of {offered}: {why}");
             Err(Error::Unsupported(handshake.told(&peer, &problem)))
         }
-        (Probed::Died(error), None) => Err(error),
-        (Probed::Legacy(_), Some(legacy)) => match handshake.initialize(turn, &legacy) {
+        (Probed::Died(error) | Probed::Lost(error), None) => Err(error),
+        (Probed::Legacy(_) | Probed::Lost(_), Some(legacy)) => match handshake.initialize(turn, &legacy) {
             // It answered the probe, or did not, and then died of it.
             Err(Error::Closed(failure)) if preferred.is_modern() => {
                 handshake.initialize_again(turn, &legacy).unwrap_or(Err(Error::Closed(failure)))
@@ -110,8 +115,13 @@ impl Handshake<'_> {
             let data = Object::from_json(data.as_raw()).ok()?;
             data.get::<Vec<ProtocolVersion>>("supported")
         });
-        let supported = match supported {
-            Some(supported) if error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION => supported,
+        let supported = match (error.code, supported) {
+            (ErrorCode::UNSUPPORTED_PROTOCOL_VERSION, Some(supported)) => supported,
+            // spec: 2026-07-28 basic/versioning#backward-compatibility-with-initialization-based-versions (a recognized
+            // modern error identifies a modern server)
+            (ErrorCode::HEADER_MISMATCH | ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY, _) => {
+                return Err(self.refused(peer, error, start));
+            }
             // spec: 2026-07-28 basic/transports/stdio#backward-compatibility (not keyed to one error code)
             _ => return Ok(Probed::Legacy(error.to_string())),
         };
@@ -183,6 +193,7 @@ impl Handshake<'_> {
             Ok(Waited::Answer(Err(NoResult::Garbled(problem)))) => {
                 Probed::Legacy(format!("its answer to server/discover cannot be read: {problem}"))
             }
+            Ok(Waited::Answer(Err(NoResult::Failed(failure)))) => self.lost(peer, *failure, start)?,
             Ok(Waited::TimedOut(after)) => {
                 Probed::Legacy(format!("no answer to server/discover in {after:?}"))
             }
@@ -192,6 +203,22 @@ impl Handshake<'_> {
             }
             Err(error) => Probed::Died(error),
         }))
+    }
+
+    /// What to make of a probe that failed by itself.
+    ///
+    /// # Errors
+    /// When the handshake would fare no better: the server is not there or has no time, or wants credentials.
+    fn lost(&self, peer: &Peer, failure: RequestFailure, start: Instant) -> Result<Probed> {
+        let is_refused = matches!(failure.kind, FailureKind::Refused | FailureKind::SessionEnded);
+        let why = format!("it refused server/discover: {}", failure.problem);
+        match self.session.lost(Phase::Handshake, peer, start.elapsed(), failure, false) {
+            error @ Error::Rejected { status: Some(401 | 403), .. } => Err(error),
+            error if error.is_retryable() => Err(error),
+            // spec: 2026-07-28 basic/transports/streamable-http#backward-compatibility (a body that is no modern error)
+            _ if is_refused => Ok(Probed::Legacy(why)),
+            error => Ok(Probed::Lost(error)),
+        }
     }
 
     /// spec: 2025-11-25 basic/lifecycle#initialization
@@ -230,6 +257,9 @@ impl Handshake<'_> {
             Waited::Answer(Err(NoResult::Garbled(problem))) => {
                 let problem = format!("the answer to initialize cannot be read: {problem}");
                 return Err(Error::Protocol(self.told(peer, &problem)));
+            }
+            Waited::Answer(Err(NoResult::Failed(failure))) => {
+                return Err(self.session.lost(Phase::Handshake, peer, start.elapsed(), *failure, false));
             }
             // spec: 2025-11-25 basic/utilities/cancellation (initialize MUST NOT be cancelled)
             Waited::TimedOut(_) => {

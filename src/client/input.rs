@@ -25,6 +25,7 @@ use crossbeam_channel::{after, never, select};
 use super::ClientHandle;
 use super::asked::{About, RelatedCall};
 use super::call::Open;
+use super::resend;
 use super::session::Settled;
 use crate::context::Ability;
 use crate::error::{Error, Result};
@@ -102,7 +103,7 @@ impl<'a> Rounds<'a> {
                 }
             }
             open = self.next(&open, answer)?;
-            answer = open.wait();
+            answer = resend::answer(&mut open, self.write_members);
         }
     }
 
@@ -128,7 +129,7 @@ impl<'a> Rounds<'a> {
             Err(error) => return Err(error),
         };
         self.check(open)?;
-        open.again(self.write_members, round.as_ref())
+        open.again(self.write_members, round)
     }
 
     fn count(&mut self, open: &Open) -> Result<()> {

@@ -15,6 +15,7 @@ use crate::json::Json;
 use crate::jsonrpc::ErrorCode;
 use crate::method::Method;
 use crate::protocol::{Icon, Listed, Page, Prompt, Rejected, Resource, ResourceTemplate, ToolDefinition};
+use crate::transport::Link;
 
 /// More pages than this are no list but a loop.
 const MAX_PAGES: usize = 1000;
@@ -87,7 +88,7 @@ impl<'a, T> IntoIterator for &'a List<T> {
 #[must_use = "nothing is asked for until a page is"]
 pub struct Pages<T> {
     walk: Walk,
-    read: fn(&Json) -> Result<Page<T>>,
+    read: fn(&Answer) -> Result<Page<T>>,
 }
 
 impl<T> Iterator for Pages<T> {
@@ -96,7 +97,7 @@ impl<T> Iterator for Pages<T> {
     fn next(&mut self) -> Option<Self::Item> {
         let answer = self.walk.next()?;
         Some(answer.and_then(|answer| {
-            let page = (self.read)(&answer.result)?;
+            let page = (self.read)(&answer)?;
             answer.keep();
             self.walk.go_on(page.next_cursor.clone())?;
             Ok(page)
@@ -122,6 +123,11 @@ trait Item: Listed {
 
     fn icons(&mut self) -> &mut Option<Vec<Icon>>;
 
+    /// Why it is of no use over this connection.
+    fn refused_by(&self, _link: &dyn Link) -> Option<Rejected> {
+        None
+    }
+
     /// All of a server's items have been listed.
     fn listed(_session: &Session, _items: &[Self])
     where
@@ -137,8 +143,14 @@ impl Item for ToolDefinition {
         &mut self.icons
     }
 
-    #[cfg(feature = "validation")]
+    fn refused_by(&self, link: &dyn Link) -> Option<Rejected> {
+        let problem = link.refuses_tool(self.input_schema.as_raw())?;
+        Some(Rejected { name: Some(self.name.clone()), problem })
+    }
+
     fn listed(session: &Session, items: &[Self]) {
+        session.repeatable.refresh(items);
+        #[cfg(feature = "validation")]
         session.results.refresh(items);
     }
 }
@@ -164,8 +176,15 @@ fn pages<T: Item>(session: &Arc<Session>, options: &CallOptions) -> Pages<T> {
     Pages { walk: Walk::new(session, T::METHOD, options), read: read_page }
 }
 
-fn read_page<T: Item>(result: &Json) -> Result<Page<T>> {
-    let mut page: Page<T> = read(T::METHOD, result)?;
+fn read_page<T: Item>(answer: &Answer) -> Result<Page<T>> {
+    let mut page: Page<T> = read(T::METHOD, &answer.result)?;
+    let (link, rejected) = (answer.settled.peer.link(), &mut page.rejected);
+    page.items.retain(|item| {
+        let refused = item.refused_by(link);
+        let is_fit = refused.is_none();
+        rejected.extend(refused);
+        is_fit
+    });
     for rejected in &page.rejected {
         let name = rejected.name.as_deref().unwrap_or("without a name");
         log::warn!("rejected an item of {}, {name}: {}", T::METHOD, rejected.problem);
@@ -246,7 +265,8 @@ impl Walk {
                 cache.discard(self.method);
             }
         })?;
-        self.settled = Some(settled);
+        self.settled = Some(Arc::clone(&page.settled));
+        self.options.stays = true;
         self.pages += 1;
         Ok(page)
     }
@@ -269,15 +289,25 @@ fn is_bad_params(error: &Error) -> bool {
     matches!(error, Error::Peer(error) if error.code == ErrorCode::INVALID_PARAMS)
 }
 
+/// Whether the server does not know what it said before.
+fn means_nothing_to_it(error: &Error) -> bool {
+    is_bad_params(error) || matches!(error, Error::SessionEnded(_))
+}
+
 fn list<T: Item>(session: &Arc<Session>, options: &CallOptions) -> Result<List<T>> {
     let mut first = pages(session, options);
     match collect(&mut first) {
-        Err(error) if is_bad_params(&error) && first.walk.pages > 0 => {
-            log::debug!("{} is begun again, as the server refused a cursor: {error}", T::METHOD);
+        Err(error) if means_nothing_to_it(&error) && first.walk.pages > 0 => {
+            log::debug!("{} is begun again, as the server does not know a cursor: {error}", T::METHOD);
             collect(&mut pages(session, options))
         }
         listed => listed,
     }
+}
+
+/// Lists the tools for those who learn from what passes.
+pub(super) fn list_tools_anew(session: &Arc<Session>, options: &CallOptions) -> Result<()> {
+    list::<ToolDefinition>(session, options).map(drop)
 }
 
 fn collect<T: Item>(pages: &mut Pages<T>) -> Result<List<T>> {
@@ -308,8 +338,8 @@ macro_rules! lists {
         ///
         /// Each is whole, page by page to the end, and says which items were malformed. What the server declares is asked for
         /// and nothing else; tools are always, because many servers forget to declare them. Icons with an address
-        /// other than `https:` or `data:` are left out. If the server refuses a cursor in the middle of a list, the
-        /// list is begun again, once.
+        /// other than `https:` or `data:` are left out. If the server refuses a cursor in the middle of a list, or ends the
+        /// session, the list is begun again, once. Tools that cannot be called over the connection are among the rejected.
         impl ClientHandle {$(
             $(#[$doc])*
             ///

@@ -33,7 +33,8 @@ impl Level {
 impl SettledAgain for Level {
     fn settled_again(&self) {
         let (Some(session), Some(level)) = (self.session.upgrade(), *lock(&self.wanted)) else { return };
-        let options = CallOptions::default().with_timeout(RETOLD).with_total(RETOLD);
+        // Not on a further connection, which would be told by another of these.
+        let options = CallOptions::default().with_timeout(RETOLD).with_total(RETOLD).staying();
         let told = settled(&session, &options).and_then(|settled| tell(&session, &settled, level, &options));
         if let Err(e) = told {
             log::warn!("the server was started again and not told the log level {level}: {e}");

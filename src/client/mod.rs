@@ -18,6 +18,7 @@
 
 mod answer;
 mod asked;
+mod backoff;
 mod builder;
 mod cache;
 mod call;
@@ -28,8 +29,10 @@ mod input;
 mod lists;
 mod log_level;
 mod notices;
+mod options;
 mod reads;
 mod remote;
+mod resend;
 #[cfg(feature = "validation")]
 mod results;
 mod role;
@@ -48,10 +51,10 @@ use std::sync::Arc;
 
 pub use asked::{Asked, RelatedCall};
 pub use builder::{ClientBuilder, Timeouts};
-pub use call::CallOptions;
 pub use changes::{Change, Changes, ChangesEnd, Filter};
 pub use handler::ClientHandler;
 pub use lists::{List, Pages};
+pub use options::CallOptions;
 pub use remote::{Caller, RemoteTool};
 pub use session::ServerIdentity;
 use session::Session;
@@ -205,6 +208,9 @@ impl ClientHandle {
     /// With the feature `validation`, the structured content of a result is compared with the output schema of the tool, as far
     /// as that is known: from the last [`list_tools`](Self::list_tools) or [`discover_tools`](Self::discover_tools), or from the
     /// [`RemoteTool`] that makes the call. `ClientBuilder::trust_results` turns that off.
+    ///
+    /// A call that did not get through is made again where that does no harm, see
+    /// [`max_resends`](ClientBuilder::max_resends).
     ///
     /// # Errors
     /// When the server answers with an error (an unknown tool), or does not answer. When it asks for something:

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::resend::is_repeatable;
 #[cfg(feature = "validation")]
 use super::results::Expected;
 use super::{CallOptions, ClientHandle};
@@ -85,6 +86,7 @@ impl Tool for RemoteTool {
             // spec: 2025-11-25 basic/utilities/tasks#tool-level-negotiation
             options = options.with_task(None);
         }
+        options.is_repeatable = is_repeatable(&self.definition);
         #[cfg(feature = "validation")]
         {
             options.expected.clone_from(&self.expected);

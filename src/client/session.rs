@@ -11,6 +11,7 @@ use super::changes::Hub;
 use super::handshake;
 use super::log_level::Level;
 use super::notices::Dispatcher;
+use super::resend::Repeatable;
 #[cfg(feature = "validation")]
 use super::results::ResultSchemas;
 use super::role::ClientRole;
@@ -24,7 +25,7 @@ use crate::protocol::capability::ServerCapabilities;
 use crate::protocol::lifecycle::Implementation;
 use crate::protocol::version::ProtocolVersion;
 use crate::sync::{CancelToken, Mutex, lock};
-use crate::transport::{EndStep, Patience, Transport, tapped};
+use crate::transport::{EndStep, FailureKind, Patience, RequestFailure, Transport, tapped};
 
 /// What a server said of itself. Self-reported: for display and logs, not for decisions about trust.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,6 +76,10 @@ pub(super) trait SettledAgain: Send + Sync {
 /// So many may want to be told. Each part of the client registers once, so that this is never reached.
 const LISTENERS: usize = 64;
 
+/// Calls that are open in a session that ended may hear the same from the server, and then be made again, this long; then
+/// they are cut off.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
+
 /// One connection at a time. Shared by the owner and every handle.
 pub(super) struct Session {
     pub(super) config: ClientBuilder,
@@ -87,6 +92,7 @@ pub(super) struct Session {
     state: Mutex<State>,
     /// Bound: [`LISTENERS`]. End of each: its owner's.
     listeners: Mutex<Vec<Weak<dyn SettledAgain>>>,
+    pub(super) repeatable: Repeatable,
     #[cfg(feature = "validation")]
     pub(super) results: ResultSchemas,
 }
@@ -114,6 +120,7 @@ impl Session {
                 answers,
                 state: State::new(),
                 listeners: Mutex::default(),
+                repeatable: Repeatable::default(),
                 #[cfg(feature = "validation")]
                 results: ResultSchemas::default(),
             }
@@ -206,29 +213,45 @@ impl Session {
     /// Ends the connection, opens another to the same server and settles the protocol on that. If somebody is at it, the
     /// outcome is the same; one who settles the protocol meanwhile makes as fresh a connection, if that goes well.
     pub(super) fn reconnect(&self) -> Result<Arc<Settled>> {
+        let another = self.another(None, None)?;
+        another.ok_or_else(|| Error::Unsupported(format!("{} cannot be opened again", self.origin())))
+    }
+
+    /// Another connection in place of `old`, whose session the server does not know any more; the one that somebody else
+    /// has made in its place, if so. `None` if it cannot be opened again.
+    ///
+    /// spec: 2025-11-25 basic/transports#session-management (the client MUST start a new session)
+    pub(super) fn renew(&self, old: &Settled, cancel: Option<&CancelToken>) -> Result<Option<Arc<Settled>>> {
+        self.another(Some(&old.peer), cancel)
+    }
+
+    fn another(&self, old: Option<&Peer>, cancel: Option<&CancelToken>) -> Result<Option<Arc<Settled>>> {
         loop {
-            match State::find_another(&self.state) {
-                Found::Final(unique) => {
-                    let name = unique.link().name();
-                    return Err(Error::Unsupported(format!("{name} cannot be opened again")));
-                }
+            match State::find_another(&self.state, old) {
+                Found::Final(another) => return Ok(another),
                 Found::UnderWay(flight) => {
-                    flight.wait(None)?;
+                    flight.wait(cancel)?;
                     if let Some(outcome) = flight.outcome() {
-                        return outcome;
+                        return outcome.map(Some);
                     }
                 }
                 Found::Turn(mut turn) => {
+                    if let Some(old) = old {
+                        old.await_answers(LAST_ANSWERS);
+                    }
                     let outcome = match self.reopen(&mut turn, &self.config.patience) {
-                        Some(Ok(())) => self.settle(&mut turn, None),
+                        Some(Ok(())) => self.settle(&mut turn, cancel),
                         Some(Err(error)) => Err(error),
                         None => Err(self.closed(Phase::Handshake, Some(&turn.line.peer), Duration::ZERO)),
                     };
-                    turn.flight.conclude(&outcome);
+                    // That this caller gave up is no outcome for others.
+                    if !matches!(outcome, Err(Error::Cancelled(_))) {
+                        turn.flight.conclude(&outcome);
+                    }
                     if outcome.is_ok() {
                         self.after(turn);
                     }
-                    return outcome;
+                    return outcome.map(Some);
                 }
                 Found::Closed(peer) => {
                     return Err(self.closed(Phase::Handshake, peer.as_ref(), Duration::ZERO));
@@ -271,6 +294,12 @@ impl Session {
             State::Settled { settled, .. } => Some(Arc::clone(settled)),
             _ => None,
         }
+    }
+
+    /// Whether calls are made, or will be, on another connection than that of `settled`.
+    pub(super) fn has_replaced(&self, settled: &Settled) -> bool {
+        let state = lock(&self.state);
+        !state.is_closed() && !state.is_settled_on(&settled.peer)
     }
 
     /// Ends the connection and opens another to the same server; `None` if that is not possible. What was there before is
@@ -342,7 +371,29 @@ impl Session {
             status: link.filter(|_| has_ended).and_then(|link| link.exit_status()),
             stderr_tail: link.map(|link| link.stderr_tail()).unwrap_or_default(),
             detail,
+            is_closed: has_ended,
         })
+    }
+
+    /// A request failed by itself; the connection goes on. `is_repeatable`: it does no harm if it was carried out and is made
+    /// once more.
+    pub(super) fn lost(
+        &self,
+        phase: Phase,
+        peer: &Peer,
+        after: Duration,
+        request: RequestFailure,
+        is_repeatable: bool,
+    ) -> Error {
+        let mut failure = self.failure(phase, Some(peer), after);
+        failure.detail = Some(request.problem);
+        match request.kind {
+            FailureKind::NotSent => Error::Unreachable(failure),
+            FailureKind::OutcomeUnknown if is_repeatable => Error::Unreachable(failure),
+            FailureKind::OutcomeUnknown => Error::OutcomeUnknown(failure),
+            FailureKind::Refused => Error::Rejected { status: request.status, failure },
+            FailureKind::SessionEnded => Error::SessionEnded(failure),
+        }
     }
 
     pub(super) fn closed(&self, phase: Phase, peer: Option<&Peer>, after: Duration) -> Error {

@@ -153,12 +153,18 @@ impl State {
         }
     }
 
-    /// For one who wants another connection; the final one cannot be opened again.
-    pub(super) fn find_another(state: &Mutex<Self>) -> Found<'_, Peer> {
+    /// For one who wants another connection than the one there is, or than `old`, in whose place somebody may have put one;
+    /// there is none if it cannot be opened again.
+    pub(super) fn find_another<'a>(
+        state: &'a Mutex<Self>,
+        old: Option<&Peer>,
+    ) -> Found<'a, Option<Arc<Settled>>> {
         let mut now = lock(state);
         match &mut *now {
-            Self::Opened(Line { peer, again: None, .. }) => Found::Final(peer.clone()),
-            Self::Settled { settled, again: None } => Found::Final(settled.peer.clone()),
+            Self::Settled { settled, .. } if old.is_some_and(|old| !settled.peer.is(old)) => {
+                Found::Final(Some(Arc::clone(settled)))
+            }
+            Self::Opened(Line { again: None, .. }) | Self::Settled { again: None, .. } => Found::Final(None),
             Self::Opened(line) => {
                 let line = line.take();
                 Found::Turn(now.begin(line, state))

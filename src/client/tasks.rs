@@ -22,7 +22,7 @@ use crossbeam_channel::{after, never, select};
 
 use super::ClientHandle;
 use super::asked::{About, RelatedCall};
-use super::call::{CallOptions, Open, must_be_complete, request, settled};
+use super::call::{CallOptions, Open, must_be_complete, request, request_on, settled};
 use super::session::{Session, Settled};
 use super::tool_call::Expectation;
 use crate::era::read_call_result;
@@ -250,7 +250,7 @@ impl TaskHandle {
         let settled = settled(&self.session, options)?;
         let options = options.of_task(None);
         let method = Method::TasksGet.name();
-        let result = request(&self.session, Arc::clone(&settled), method, &about(id), &options)?;
+        let (result, settled) = request_on(&self.session, settled, method, &about(id), &options)?;
         let wrong = |e: crate::json::JsonError| Error::Protocol(format!("the result of {method}: {e}"));
         let task = if settled.is_modern() {
             Task::from_json(result.as_raw()).map_err(wrong)?
@@ -265,8 +265,8 @@ impl TaskHandle {
         let settled = settled(&self.session, options)?;
         // It may take as long as the task.
         let options = options.of_task(None).with_timeout(options.total(&self.session));
-        let result =
-            request(&self.session, Arc::clone(&settled), Method::TasksResult.name(), &about(id), &options)?;
+        let (result, settled) =
+            request_on(&self.session, settled, Method::TasksResult.name(), &about(id), &options)?;
         let result = read_call_result(result.as_raw(), &settled.identity.version);
         let result = result.map_err(|e| Error::Protocol(format!("the result of tasks/result: {e}")))?;
         self.expectation.check(result, &settled)

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::call::{CallOptions, Open, must_be_complete, settled};
 use super::input::{Rounds, questions};
+use super::resend::recovered;
 #[cfg(feature = "validation")]
 use super::results::Expected;
 use super::session::{Session, Settled};
@@ -113,6 +114,17 @@ fn members<'a>(
     })
 }
 
+/// Waits for the answer to the first round, for which the call may have to be sent again.
+fn answer(open: &mut Open, name: &str, arguments: &Json) -> Result<Json> {
+    match open.wait() {
+        Err(error) => {
+            let write = members(&open.settled, name, arguments, &open.options)?;
+            recovered(open, error, &write)
+        }
+        answer => answer,
+    }
+}
+
 /// Sends a tool call.
 fn send(session: &Arc<Session>, name: &str, arguments: &Json, options: &CallOptions) -> Result<Open> {
     let settled = settled(session, options)?;
@@ -135,8 +147,8 @@ fn come(open: Open, answer: Result<Json>, name: &str, arguments: &Json) -> Resul
 }
 
 /// Waits for the result of a call, also if it becomes a task.
-fn finish(open: Open, name: &str, arguments: &Json, expectation: Expectation) -> Result<CallToolResult> {
-    let answer = open.wait();
+fn finish(mut open: Open, name: &str, arguments: &Json, expectation: Expectation) -> Result<CallToolResult> {
+    let answer = answer(&mut open, name, arguments);
     if let (Ok(result), None) = (&answer, open.options.task) {
         // Most calls end here: what is large is moved once.
         let result = read(result, &open.settled)?;
@@ -178,9 +190,9 @@ pub(super) fn tool_task(
     options: &CallOptions,
 ) -> Result<TaskHandle> {
     let expectation = Expectation::of(session, name, options);
-    let open = send(session, name, arguments, options)?;
+    let mut open = send(session, name, arguments, options)?;
+    let answer = answer(&mut open, name, arguments);
     let settled = Arc::clone(&open.settled);
-    let answer = open.wait();
     Ok(match come(open, answer, name, arguments)? {
         Came::Result(result) => TaskHandle::of_result(session, expectation.check(result, &settled)?, name),
         Came::Task(task) => TaskHandle::of_task(session, task.task_id, name, expectation),
@@ -218,8 +230,8 @@ pub(super) fn tool_once(
     options: &CallOptions,
 ) -> Result<Outcome> {
     let expectation = Expectation::of(session, name, options);
-    let open = send(session, name, arguments, options)?;
-    let result = open.wait()?;
+    let mut open = send(session, name, arguments, options)?;
+    let result = answer(&mut open, name, arguments)?;
     match came(&result, &open.settled, session, options.task.is_some())? {
         Some(Came::Result(result)) => expectation.check(result, &open.settled).map(Outcome::Complete),
         Some(Came::Task(task)) => Ok(Outcome::Task(task)),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::cache::{Fetch, Key};
-use super::call::{CallOptions, must_be_complete, request, request_in_rounds};
+use super::call::{CallOptions, must_be_complete, request_in_rounds, request_on};
 use super::session::{Session, Settled};
 use crate::error::{Error, Result};
 use crate::json::{FromJson, Json, Members};
@@ -15,6 +15,8 @@ use crate::protocol::{ProtocolVersion, ServerCapabilities};
 /// The whole result of a request.
 pub(super) struct Answer {
     pub(super) result: Arc<Json>,
+    /// The connection it is of.
+    pub(super) settled: Arc<Settled>,
     /// `None` if it came from the cache, or is not for it.
     fetch: Option<(Fetch, Instant)>,
 }
@@ -54,23 +56,24 @@ pub(super) fn ask(
         let key = Key::new(method, params, &options.meta);
         let may_be_known = !options.is_fresh && options.input.is_none();
         if let Some(result) = may_be_known.then(|| cache.find(&key, Instant::now())).flatten() {
-            return Ok(Answer { result, fetch: None });
+            return Ok(Answer { result, settled: Arc::clone(settled), fetch: None });
         }
         fetch = Some(cache.fetch(key));
     }
-    let (result, is_plain) = if method.may_need_input() {
+    let (result, settled, is_plain) = if method.may_need_input() {
         let named = params.iter().find(|(name, _)| matches!(*name, "name" | "uri"));
         let name = named.and_then(|(_, name)| String::from_json(name.as_raw()).ok()).unwrap_or_default();
-        request_in_rounds(session, Arc::clone(settled), method, &name, params, options)?
+        let asked = request_in_rounds(session, Arc::clone(settled), method, &name, params, options)?;
+        (asked.0, Arc::clone(settled), asked.1)
     } else {
-        let result = request(session, Arc::clone(settled), method.name(), params, options)?;
-        (result, options.input.is_none())
+        let (result, settled) = request_on(session, Arc::clone(settled), method.name(), params, options)?;
+        (result, settled, options.input.is_none())
     };
     let received = Instant::now();
     let kind = Members::of(result.as_raw()).ok().and_then(|mut members| members.lenient("resultType"));
     must_be_complete(kind.as_ref())?;
     let fetch = fetch.filter(|_| is_plain).map(|fetch| (fetch, received));
-    Ok(Answer { result: Arc::new(result), fetch })
+    Ok(Answer { result: Arc::new(result), settled, fetch })
 }
 
 /// Reads the result of `method`.

@@ -21,6 +21,11 @@ pub enum AskError {
     #[error("input is required from the client")]
     InputRequired,
 
+    /// The call becomes a task: the handler is to return, and runs again as that. See
+    /// [`Context::begin_task`](crate::Context::begin_task).
+    #[error("the call becomes a task")]
+    BecomesTask,
+
     /// The client did not say that it can do this, or its revision has no such thing. Nothing was asked.
     #[error("the client does not support {what}")]
     Unsupported {

@@ -88,10 +88,11 @@ impl Context {
     }
 
     /// Does something once, however often the handler runs again: the value is kept for later rounds, in the request
-    /// state. It must survive being written and read as JSON.
+    /// state, and for the task that the call becomes by [`begin_task`](Self::begin_task). It must survive being written and read
+    /// as JSON.
     ///
-    /// Once means once for each state: if this round ends without a question, or the process ends, nothing is kept, and a client that
-    /// starts the call over starts over.
+    /// Once means once for each state: if this round ends with neither a question nor a task, or the process ends, nothing is kept,
+    /// and a client that starts the call over starts over.
     ///
     /// # Errors
     /// That of `work`, which is not kept.
@@ -100,17 +101,28 @@ impl Context {
         T: Serialize + DeserializeOwned,
         E: From<AskError>,
     {
-        if !matches!(self.0.caller, Caller::Modern) || self.0.asker.is_some() {
-            return work();
-        }
         let failed = |e: serde_json::Error| AskError::Failed(format!("the value of step {key} is lost: {e}"));
-        let (unique, kept) = self.0.rounds.step(key);
+        let (place, kept) = self.kept(key);
         if let Some(kept) = kept {
             return kept.to().map_err(|e| failed(e).into());
         }
         let value = work()?;
-        self.0.rounds.keep_step(unique, &Json::new(&value).map_err(failed)?);
+        if let Some(place) = place {
+            self.0.rounds.keep_step(place, &Json::new(&value).map_err(failed)?);
+        }
         Ok(value)
+    }
+
+    /// Where the value of this step is to be kept, if it is, and the value it has already.
+    fn kept(&self, key: &str) -> (Option<String>, Option<Json>) {
+        match (&self.0.caller, &self.0.asker) {
+            (Caller::Modern, None) => {
+                let (unique, kept) = self.0.rounds.step(key);
+                (Some(unique), kept)
+            }
+            // A task does not run again.
+            _ => (None, self.0.rounds.step_before(key)),
+        }
     }
 
     /// Whether the client can be asked for this. A Modern one only while a tool is called, a prompt filled in or a resource read.
@@ -158,8 +170,14 @@ impl Context {
             asked.push((key, request));
         }
         if let Some(asker) = &self.0.asker {
-            return asker
-                .ask(asked.iter().map(|(key, request)| (key.clone(), as_request(request))).collect());
+            let mut answers: Vec<_> = asked.iter().map(|(key, _)| self.0.rounds.answer_before(key)).collect();
+            let open = asked.iter().zip(&answers).filter(|(_, answer)| answer.is_none());
+            let open: Vec<_> = open.map(|((key, request), _)| (key.clone(), as_request(request))).collect();
+            if !open.is_empty() {
+                let places = answers.iter_mut().filter(|answer| answer.is_none());
+                places.zip(asker.ask(open)?).for_each(|(place, answer)| *place = Some(answer));
+            }
+            return Ok(answers.into_iter().flatten().collect());
         }
         if matches!(self.0.caller, Caller::Modern) {
             let asked = asked.into_iter().map(|(key, request)| (key, written(&request)));

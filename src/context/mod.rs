@@ -12,6 +12,7 @@ mod logging;
 mod progress;
 mod rounds;
 mod state;
+mod task;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};

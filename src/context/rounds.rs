@@ -22,6 +22,8 @@ pub(crate) struct Rounds {
     round: Mutex<Option<Box<Round>>>,
     /// Where the next round finds what is known; `None` where there is no next one.
     states: Option<States>,
+    /// The handler may make a task of the call.
+    may_begin: bool,
 }
 
 /// What a request says that goes on with a call.
@@ -53,6 +55,10 @@ struct Round {
     open: Vec<(String, Json)>,
     /// Ends the round. Set by the first question without an answer.
     pause: Option<Keep>,
+    /// The call goes on as a task.
+    begins: bool,
+    /// So many of the answers and steps from before a task are still to come up in its handler.
+    unmet: usize,
 }
 
 /// Keeps what is known in a store, under a binding and for a time.
@@ -70,7 +76,12 @@ impl Rounds {
     /// The rounds of a call whose state is kept in `states`.
     pub(crate) fn new(resumed: Option<Resumed>, states: &States) -> Self {
         let round = resumed.map(|resumed| Box::new(Round { resumed: Some(resumed), ..Round::default() }));
-        Self { round: Mutex::new(round), states: Some(States::clone(states)) }
+        Self { round: Mutex::new(round), states: Some(States::clone(states)), may_begin: false }
+    }
+
+    /// The same; whether the handler may make a task of the call.
+    pub(crate) fn may_begin(self, may_begin: bool) -> Self {
+        Self { may_begin, ..self }
     }
 
     /// Whether the call may end with questions.
@@ -114,6 +125,62 @@ impl Rounds {
     /// Keeps the value of a step.
     pub(super) fn keep_step(&self, key: String, value: &Json) {
         self.with(|round| round.steps.insert(key, value));
+    }
+
+    /// Has the call go on as a task when the handler has returned; `false` if it cannot.
+    pub(super) fn begin(&self) -> bool {
+        if self.may_begin {
+            self.with(|round| round.begins = true);
+        }
+        self.may_begin
+    }
+
+    /// What the task knows from its start that the call becomes, if it becomes one: not while a question is open.
+    ///
+    /// spec: seps/2663-tasks-extension#task-creation (SHOULD resolve all rounds before)
+    pub(super) fn begun(&self) -> Option<Self> {
+        let round = lock(&self.round).take_if(|round| round.begins && round.pause.is_none())?;
+        let Round { answers, steps, .. } = *round;
+        let round = Box::new(Round { answers, steps, ..Round::default() });
+        let known = Self { round: Mutex::new(Some(round)), ..Self::default() };
+        known.start_over();
+        Some(known)
+    }
+
+    /// The handler of a task begins to run, or does so once more.
+    pub(super) fn start_over(&self) {
+        if let Some(round) = lock(&self.round).as_mut() {
+            round.keys = Keys::default();
+            round.unmet = round.answers.len() + round.steps.len();
+        }
+    }
+
+    /// The answer to this use of `key` from before the task.
+    pub(super) fn answer_before(&self, key: &str) -> Option<Json> {
+        self.before(key, |round| &round.answers)
+    }
+
+    /// The value of this step from before the task.
+    pub(super) fn step_before(&self, key: &str) -> Option<Json> {
+        self.before(key, |round| &round.steps)
+    }
+
+    fn before(&self, key: &str, known: fn(&Round) -> &Object) -> Option<Json> {
+        let mut round = lock(&self.round);
+        // A task may run for long: it remembers no keys beyond those.
+        let round = round.as_mut().filter(|round| round.unmet > 0)?;
+        let key = round.keys.unique(key);
+        let found = known(round).json(&key).cloned()?;
+        round.unmet -= 1;
+        Some(found)
+    }
+
+    /// The bytes of what is known to a task.
+    pub(crate) fn bytes(&self) -> usize {
+        lock(&self.round).as_ref().map_or(0, |round| {
+            let known = round.answers.iter().chain(round.steps.iter());
+            known.map(|(key, json)| key.len() + json.as_str().len()).sum()
+        })
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut Round) -> T) -> T {
@@ -198,6 +265,43 @@ impl Keys {
                 self.0.insert(numbered.clone(), 1);
                 return numbered;
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_task_remembers_keys_until_it_has_come_to_all_that_it_knew() {
+        let call = Rounds::new(Some(Resumed::ahead(json!({"a": {}, "b": {}}).into())), &States::default());
+        let call = call.may_begin(true);
+        let asked = |key: &str| call.ask(vec![(key.to_owned(), Json::null())]);
+        assert!(asked("a").is_some());
+        let (key, _) = call.step("a");
+        call.keep_step(key, &Json::from(json!(7)));
+        assert!(asked("b").is_some());
+        assert!(call.begin() && call.begin());
+        let task = call.begun().expect("a task");
+        assert_eq!((call.begun().is_none(), task.begin(), task.bytes()), (true, false, 10));
+        for _ in 0..2 {
+            // An answer is none for a step, and a use of a key that is not known counts as well.
+            assert_eq!((task.step_before("b"), task.answer_before("new")), (None, None));
+            assert!(task.answer_before("a").is_some());
+            assert_eq!(task.step_before("a"), Some(Json::from(json!(7))));
+            assert_eq!(task.answer_before("b"), None, "its second use");
+            task.start_over();
+            assert!(task.answer_before("a").is_some() && task.answer_before("b").is_some());
+            assert!(task.step_before("a").is_some());
+            for _ in 0..100 {
+                assert_eq!((task.step_before("a"), task.answer_before("later")), (None, None));
+            }
+            let keys = lock(&task.round).as_ref().map(|round| round.keys.0.len());
+            assert_eq!(keys, Some(3), "a, b and the step a#2");
+            task.start_over();
         }
     }
 }

@@ -54,7 +54,8 @@
 //! - What a handler does **before or between questions runs again** after each of them. Reading is fine; sending a mail is not.
 //! - What must be done once is a [`Context::step`]: its value is kept under a key, and later rounds get it without doing the work.
 //! - What a handler does **after its last question** is done once: the server accepts each state of a call once.
-//! - A step counts only once the round ends with a question. If the handler fails before, the process ends, or the client begins the
+//! - A call that [becomes a task](crate::guide::tasks#questions-first) runs once more, as that, with the answers and steps so far.
+//! - A step counts only once the round ends with a question, or with a task. If the handler fails before, the process ends, or the client begins the
 //!   whole call anew, it is done again. Nothing makes that impossible; work that must never be done twice needs a key of its own.
 //! - Errors of asking must be passed on, with `?`: one of them, [`AskError::InputRequired`], is how the round ends. A handler that
 //!   swallows it gives an answer nobody takes: the round ends with the question all the same.

@@ -101,7 +101,7 @@
 //!   lost. In what order different things are told is not promised.
 //! - A stream outlives its connection. [`Change::Interrupted`](crate::client::Change::Interrupted) says that changes may be missed; when the
 //!   server is heard again, after a try of the client itself or a [`reconnect`](crate::ClientHandle::reconnect), everything that was asked
-//!   for counts as changed, once. It ends when the server ends it, when it is closed, or with the client.
+//!   for counts as changed, once. It ends when the server ends it or refuses it several times, when it is closed, or with the client.
 //! - Results that a client [keeps](crate::guide::caching) are forgotten before anybody hears of the change.
 //!
 //! | on the wire | Legacy | Modern |

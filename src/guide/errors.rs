@@ -42,8 +42,25 @@
 //! | Is trying again in a moment worthwhile? | [`Error::is_retryable`](crate::Error::is_retryable) |
 //! | Is the connection gone? | [`Error::is_closed`](crate::Error::is_closed); then [`reconnect`](crate::ClientHandle::reconnect) |
 //! | May the call have done its work? | [`Error::OutcomeUnknown`](crate::Error::OutcomeUnknown): yes. Do not send it again blindly |
+//! | Does the server want credentials? | [`Error::Rejected`](crate::Error::Rejected) with status 401 or 403 |
 //! | What did the peer say? | [`Error::peer_error`](crate::Error::peer_error) |
 //! | How did the server end? | [`Error::failure`](crate::Error::failure): exit status, the end of stderr, how long it took |
+//!
+//! # Calls that fail by themselves
+//!
+//! Where each request is carried by itself, one can fail while the connection goes on. What was not begun, or can be repeated without
+//! harm, is sent again: after a pause, within the time the call has, up to
+//! [`max_resends`](crate::client::ClientBuilder::max_resends) times. So a server behind a proxy can be restarted without anybody noticing.
+//!
+//! | what happened | what is done | then the caller gets |
+//! |---|---|---|
+//! | the request was not sent: nobody listens at the address | sent again, whatever it is | [`Error::Unreachable`](crate::Error::Unreachable) |
+//! | it was sent and no answer came; listing, reading, or a tool with `readOnlyHint` or `idempotentHint` | sent again | the same |
+//! | it was sent and no answer came; any other tool, or a method that is not known | nothing | [`Error::OutcomeUnknown`](crate::Error::OutcomeUnknown), of which [`is_closed`](crate::Error::is_closed) is false |
+//! | it was refused, with a status and not in the words of the protocol | nothing | [`Error::Rejected`](crate::Error::Rejected) |
+//! | the server does not know the session (Legacy) | another session is made, which all calls share, and the call made there, once | [`Error::SessionEnded`](crate::Error::SessionEnded) |
+//! | the server misses headers that mirror arguments, -32020 (Modern) | the tools are listed and the call is made again, once | [`Error::Peer`](crate::Error::Peer) |
+//! | a stream of changes broke off | opened again: see [`changes`](super::changes) | |
 //!
 //! # Who sees what
 //!
@@ -63,6 +80,7 @@
 //! | a prompt or a completer returned an error, or panicked | [`Error::Peer`](crate::Error::Peer), code -32603 | no |
 //! | no answer in time | [`Error::Timeout`](crate::Error::Timeout); the server is told to stop | as the host decides |
 //! | [`reconnect`](crate::ClientHandle::reconnect) during a call | as when the server ends | as the host decides |
+//! | a call failed by itself | as above | as the host decides |
 //! | the server ended during a call | [`Error::OutcomeUnknown`](crate::Error::OutcomeUnknown), or [`Error::Closed`](crate::Error::Closed) if repeating the request is harmless; with exit status and the end of stderr | as the host decides |
 //!
 //! # Panics

@@ -69,7 +69,7 @@
 //! | capabilities | from what is registered | from the handlers; [`ServerIdentity`](crate::client::ServerIdentity) | [eras](crate::guide::eras#on-a-client), [asking](crate::guide::asking#what-a-client-cannot-do-is-not-asked) |
 //! | versions | [`versions`](crate::server::ServerBuilder::versions) | [`versions`](crate::client::ClientBuilder::versions) | [eras](crate::guide::eras) |
 //! | JSON Schema 2020-12 | `json::Validator` | the same | [validation](crate::guide::validation#json-schema-2020-12) |
-//! | tasks (experimental): status, result, cancelling | [`tasks`](crate::server::ServerBuilder::tasks), [`TaskMode`](crate::tool::TaskMode) | [`tasks`](crate::client::ClientBuilder::tasks), [`call_tool_task`](crate::ClientHandle::call_tool_task), [`TaskHandle`](crate::client::TaskHandle) | [tasks](crate::guide::tasks) |
+//! | tasks (experimental): status, result, cancelling | [`tasks`](crate::server::ServerBuilder::tasks), [`TaskMode`](crate::tool::TaskMode), [`Context::begin_task`](crate::Context::begin_task) | [`tasks`](crate::client::ClientBuilder::tasks), [`call_tool_task`](crate::ClientHandle::call_tool_task), [`TaskHandle`](crate::client::TaskHandle) | [tasks](crate::guide::tasks) |
 //!
 //! # Transports
 //!

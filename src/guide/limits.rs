@@ -15,6 +15,8 @@
 //! | requests of the server that are open, client | 1,024 | | error -32603, "server busy" |
 //! | threads that answer them, client | 16 a connection | | requests wait for a thread, up to the open ones; a handler that waits for the server for 250 ms makes room for another |
 //! | rounds in which a call asks for input, client | 10 | [`max_input_rounds`](crate::client::ClientBuilder::max_input_rounds) | [`Error::Protocol`](crate::Error::Protocol); for URLs that a call requires, the server's error |
+//! | tries of a request beyond the first that did not get through, client | 2 | [`max_resends`](crate::client::ClientBuilder::max_resends) | the error |
+//! | tools that a client remembers as harmless to repeat | 1,024 | | calls of others are not repeated if their outcome is unknown |
 //! | URLs a user was sent to, until the server says they are done with, client | 256 | | the oldest is forgotten |
 //! | bytes for a peer that does not read, server | 16 MiB | [`max_unsent_bytes`](crate::server::ServerBuilder::max_unsent_bytes) | answers wait, and reading stops; progress is dropped |
 //! | bytes for a peer that does not read, client | 64 MiB | [`max_unsent_bytes`](crate::client::ClientBuilder::max_unsent_bytes) | [`Error::Busy`](crate::Error::Busy) |
@@ -24,7 +26,8 @@
 //! | streams of changes that are open, client | 64 | | [`Error::Busy`](crate::Error::Busy) |
 //! | resources that one of them names | 10,000 | | [`Error::InvalidUse`](crate::Error::InvalidUse) |
 //! | changes that wait for a taker or a callback | each of what was asked for, once | | what changes again before is one change |
-//! | tries to open a stream again that broke off, in a row | 5 | | it ends with the last error; callbacks wait for a reconnect, with a warning |
+//! | tries to open a stream again that the server broke off or refused, in a row | 5 | | it ends with the last error; callbacks wait for a reconnect, with a warning |
+//! | tries to open a stream again that did not get through | no limit | | the pauses grow, see below |
 //! | items on a page of a list, server | 250 | [`page_size`](crate::server::ServerBuilder::page_size) | a further page |
 //! | pages and items of a whole list, client | 1,000 and 100,000 | | [`Error::Protocol`](crate::Error::Protocol) |
 //! | pages of an iterator of pages, client | 100,000 | | [`Error::Protocol`](crate::Error::Protocol) |
@@ -62,6 +65,16 @@
 //! | the stack that comparing takes | 1 MiB | | it does not fit |
 //! | problems of one value that are told | 20 | | the first ones |
 //! | tools of a server whose results a client compares | 1,024 | | those of others are not compared, with a warning |
+//! | calls under way over HTTP, client | 64 | `HttpTransport::max_calls` | further ones wait for a thread |
+//! | messages that wait to be sent over HTTP, client | 4,096 | | a call fails; a notification is dropped, with a warning |
+//! | notifications and responses under way over HTTP, client | 8 | | further ones wait |
+//! | streams open over HTTP, client | 66 | | a further subscription fails |
+//! | frames from HTTP that wait for the client's reader | 64 | | the streams they come from wait |
+//! | connections that wait for the next request over HTTP, client | 8 | | the oldest is closed |
+//! | streams that stay open after their answer, client | 8 | | the oldest is closed |
+//! | tools whose mirrored arguments a client knows | 10,000 | | the next list starts anew; without them a server refuses the call |
+//! | redirects of one request over HTTP | 5 | | the call fails |
+//! | tries to open a stream of HTTP again that bring nothing, in a row | 5 | `HttpTransport::stream_tries` | the call fails; what a Legacy server says by itself is not heard, with a warning |
 //!
 //! # Times
 //!
@@ -75,11 +88,21 @@
 //! | telling a log level to a server that was started again | 5 s | |
 //! | before a stream of changes that broke off is opened again | 1 s; a random part less | [`Timeouts::with_reopen`](crate::client::Timeouts::with_reopen) |
 //! | the same before further tries, which doubles | 30 s at most | |
+//! | before a request that did not get through is sent again, which doubles | 100 ms; a random part less | |
+//! | calls in a session that ended, to hear of that before they are cut off | 1 s | |
 //! | a task, from its beginning, after which it is cancelled and forgotten | 1 h | [`TaskOptions::with_ttl`](crate::server::TaskOptions::with_ttl) |
 //! | the same at most, where a client may choose | 24 h | [`TaskOptions::with_max_ttl`](crate::server::TaskOptions::with_max_ttl) |
 //! | the same at least | 1 s | |
 //! | between two looks at a task, as a server suggests | 1 s | [`TaskOptions::with_poll_interval`](crate::server::TaskOptions::with_poll_interval) |
 //! | between two looks at a task, as a client accepts: at least, and at most | 50 ms; 60 s | |
+//! | looking up a host for HTTP, and then connecting to it | 10 s | `HttpTransport::connect_timeout` |
+//! | a stream of HTTP that brings nothing, not even a comment | 300 s | `HttpTransport::read_timeout` |
+//! | before a stream of HTTP is opened again, if the server does not say | 1 s | |
+//! | the same after tries that brought nothing, which doubles; and at least | 30 s at most; 100 ms | |
+//! | a server of HTTP accepts a notification or a response | 10 s | |
+//! | the first event of a server that may speak HTTP+SSE | 5 s | |
+//! | a stream of HTTP stays open after its answer, while others come | 500 ms | |
+//! | a connection of HTTP that nobody uses, unless the server says less | 30 s | |
 //! | an event of a stream over HTTP is kept, for a client that comes back | 300 s | |
 //! | closing: frames are written; the server exits by itself; it exits after SIGTERM; own threads end | 1 s; 2 s; 2 s; 500 ms | [`Patience`](crate::transport::Patience) |
 //! | a server's accepted requests, after the end of its input | 5 s | [`grace`](crate::server::ServerBuilder::grace) |

@@ -67,6 +67,60 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Questions first
+//!
+//! What an optional or required tool asks is a part of its task, which exists by then. A tool that had better know more before there is one is
+//! [`OptionalLater`](crate::tool::TaskMode::OptionalLater) or [`RequiredLater`](crate::tool::TaskMode::RequiredLater), and its handler
+//! says when: with [`begin_task`](crate::Context::begin_task). Until then a Modern call is a plain one, whose questions are
+//! [rounds](crate::guide::asking#what-may-run-twice) of it; then its client gets the task, and the handler runs again from its beginning,
+//! as that:
+//!
+//! ```
+//! use serde_json::json;
+//! use tinymcp::client::CallOptions;
+//! use tinymcp::protocol::{ElicitParams, ElicitResult, PrimitiveSchema, RequestedSchema};
+//! use tinymcp::server::TaskOptions;
+//! use tinymcp::tool::TaskMode;
+//! use tinymcp::{Client, Context, Server, ToolError, ToolRegistry, testing, tool};
+//!
+//! let print = tool! {
+//!     /// Print a book
+//!     fn print(title: String, pages: u32, cx: &Context) -> Result<String, ToolError> {
+//!         if pages < 10 {
+//!             return Ok(format!("{title} is printed")); // not worth a task
+//!         }
+//!         let copies = RequestedSchema::new().required("copies", PrimitiveSchema::integer());
+//!         let answer = cx.elicit("copies", ElicitParams::form("How many?", copies))?;
+//!         let Some(copies) = answer.content.and_then(|content| content.get::<u32>("copies")) else {
+//!             return Ok("nothing was printed".to_owned());
+//!         };
+//!         let order: u32 = cx.step("order", || Ok::<_, ToolError>(17))?; // is kept, as the answer is
+//!         cx.begin_task()?;
+//!         Ok(format!("order {order}: {copies} of {title}")) // from here on for as long as it takes
+//!     }
+//! };
+//! let tools = ToolRegistry::new().with(print.task_mode(TaskMode::OptionalLater))?;
+//! let server = Server::builder("press", "1.0.0").tools(tools).tasks(TaskOptions::default()).build()?;
+//! let reader = Client::builder().tasks().on_elicit(|form| {
+//!     let mut answer = form.defaults();
+//!     answer.insert("copies", &3);
+//!     Ok(ElicitResult::accept(answer))
+//! });
+//! let client = testing::pair_with(reader, &server)?;
+//!
+//! let options = CallOptions::default();
+//! let leaflet = client.call_tool_task("print", json!({"title": "Tea", "pages": 2}), &options)?;
+//! assert_eq!(leaflet.id(), None);
+//! let novel = client.call_tool_task("print", json!({"title": "Emma", "pages": 400}), &options)?;
+//! assert!(novel.id().is_some());
+//! assert_eq!(novel.wait(&options)?.text_content(), "order 17: 3 of Emma");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Where a call cannot become a task, or is one, `begin_task` is `Ok` at once and the handler goes on. So it is for 2025-11-25, where the
+//! client decides: a call that it wants as a task is one from its start, and is asked by requests. A client that repeats the last round
+//! has no second task of it, unless the server's store of states accepts one twice, as a sealed state may be.
+//!
 //! # Rules
 //!
 //! | | 2025-11-25 | 2026-07-28, by the extension `io.modelcontextprotocol/tasks` |
@@ -74,10 +128,11 @@
 //! | who decides that a call becomes a task | the client, [`CallOptions::with_task`](crate::client::CallOptions::with_task) | the server, for clients that declare the extension |
 //! | an optional tool runs as a task | if the client asks for it | if the client declares the extension |
 //! | a required tool, for other clients | error -32601 | error -32021 |
+//! | an optional or required tool of the modes named *later* | the same | the same, but from where its handler says so |
 //! | who may see the task | the connection that made it, and it ends with that | whoever knows its id |
 //! | what the handler asks | a request to the client | a part of the task, under a key |
 //! | a tool that failed | `failed` | `completed`, with `isError` |
-//! | a step of the handler | is done once: the handler of a task is not run again | the same |
+//! | a step of the handler | is done once: the handler of a task is not run again | the same; one from before the task counts |
 //! | progress and log messages | until the task ends | none |
 //! | cancelling | at once and for good; the handler's token fires | the same |
 //!

@@ -13,6 +13,8 @@ mod mirrored;
 mod server;
 mod value;
 
+#[cfg(feature = "http-client")]
+pub use client::{HttpTransport, OutgoingRequest};
 #[cfg(feature = "http-server")]
 pub use server::{
     Denied, EventError, EventStore, Head, HttpServer, HttpServerBuilder, MemoryEvents, Replay, SealedStates,

@@ -16,9 +16,9 @@ pub(super) fn encode(value: &str) -> Cow<'_, str> {
     // A tab would do as well, but to some it is a control character like others. In Base64 it is right for all.
     let is_plain = value.bytes().all(|byte| matches!(byte, b' '..=b'~'))
         && !value.starts_with(' ')
-        && !value.ends_with(' ')
-        && !(value.starts_with(PREFIX) && value.ends_with(SUFFIX));
-    if is_plain {
+        && !value.ends_with(' ');
+    let is_marked = value.starts_with(PREFIX) && value.ends_with(SUFFIX);
+    if is_plain && !is_marked {
         Cow::Borrowed(value)
     } else {
         Cow::Owned(format!("{PREFIX}{}{SUFFIX}", base64::encode(value.as_bytes())))

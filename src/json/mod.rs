@@ -24,6 +24,10 @@ pub(crate) use read::shortened;
 pub use read::{FromJson, JsonError};
 pub(crate) use read::{nested, nested_object, string};
 pub use text::Json;
+#[cfg(feature = "http-client")]
+pub(crate) use text::compact;
+#[cfg(feature = "http-server")]
+pub(crate) use text::one_line;
 pub(crate) use text::{is_blank, repair_surrogates};
 #[cfg(feature = "validation")]
 pub use validation::{SchemaError, Validator};

@@ -44,7 +44,8 @@ impl<'a> Members<'a> {
     /// Takes the member `name` out.
     pub fn take(&mut self, name: &str) -> Option<&'a RawValue> {
         let at = self.0.iter().rposition(|(key, _)| key == name)?;
-        Some(self.0.swap_remove(at).1)
+        // Not by a swap: of the others, too, the last one counts.
+        Some(self.0.remove(at).1)
     }
 
     /// Reads the member `name`; `null` or a missing member is `None` where `T` allows that.
@@ -259,5 +260,20 @@ impl From<Object> for Json {
     fn from(object: Object) -> Self {
         // Names are strings and values are JSON already.
         Self::new(&object).expect("an object serializes")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_of_a_name_counts_whatever_was_taken_before() {
+        let mut members = Members::parse(r#"{"a":0,"b":0,"c":1,"c":2,"d":0}"#).expect("an object");
+        for (name, want) in [("a", "0"), ("b", "0"), ("c", "2"), ("c", "1")] {
+            assert_eq!(members.take(name).map(RawValue::get), Some(want), "{name}");
+        }
+        let members = Members::parse(r#"{"a":0,"c":1,"c":2}"#).expect("an object");
+        assert_eq!(members.rest().get::<u8>("c"), Some(2));
     }
 }

@@ -104,23 +104,28 @@ impl Json {
 }
 
 /// Drops the white space between tokens.
-fn one_line(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
+pub(crate) fn one_line(text: &str) -> String {
+    String::from_utf8(compact(text.as_bytes())).unwrap_or_else(|_| unreachable!("only ASCII was taken out"))
+}
+
+/// The same of what may not be JSON, nor text. A line break inside of a string, where JSON has none, stays.
+pub(crate) fn compact(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
     let (mut in_string, mut escaped) = (false, false);
-    for c in text.chars() {
+    for byte in text {
         if in_string {
-            match c {
+            match byte {
                 _ if escaped => escaped = false,
-                '\\' => escaped = true,
-                '"' => in_string = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = false,
                 _ => {}
             }
-        } else if c == '"' {
+        } else if *byte == b'"' {
             in_string = true;
-        } else if c.is_ascii_whitespace() {
+        } else if byte.is_ascii_whitespace() {
             continue;
         }
-        out.push(c);
+        out.push(*byte);
     }
     out
 }

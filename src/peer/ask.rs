@@ -99,6 +99,7 @@ impl Asking<'_> {
                 answer.map_err(|none| match none {
                     NoResult::Error(error) => NotAnswered::Refused(error),
                     NoResult::Garbled(problem) => NotAnswered::Failed(problem),
+                    NoResult::Failed(failure) => NotAnswered::Failed(failure.problem),
                 })
             }
             Waited::TimedOut(after) => {

@@ -49,7 +49,7 @@ pub(super) enum Heard {
 }
 
 /// The id in a text that begins like a response, as far as it can be read.
-fn answered(text: &str) -> Option<RequestId> {
+pub(crate) fn answered(text: &str) -> Option<RequestId> {
     let mut head = Head::default();
     // Usually fails: what it has found until then is in `head`.
     let _ = serde_json::Deserializer::from_str(text).deserialize_map(&mut head);

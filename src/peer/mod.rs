@@ -44,7 +44,10 @@ pub use principal::Principal;
 use reader::Reading;
 pub(crate) use wait::{Patient, Waited, wait};
 #[cfg(feature = "http-server")]
-pub(crate) use {batch::split as split_batch, call::NotServed, reader::cancelled, serve::busy};
+pub(crate) use {
+    batch::split as split_batch, call::NotServed, garbled::answered as garbled_answer, reader::cancelled,
+    serve::busy,
+};
 
 use crate::jsonrpc::{BadFrame, ErrorObject, RequestId, write_call};
 use crate::sync::{Deadline, Mutex, ThreadPool, lock};
@@ -361,6 +364,15 @@ impl Peer {
         // Nothing is ever sent: this ends by the disconnection or by the time.
         let _ = self.0.ended.1.recv_timeout(time);
         self.0.end.get().is_some()
+    }
+
+    /// Waits until no request of ours waits for an answer, at most `time`.
+    pub(crate) fn await_answers(&self, time: Duration) {
+        let deadline = Deadline::after(Some(time));
+        // Looking now and then is good enough for what hardly ever happens; calls that end pay nothing for it.
+        while !self.0.pending.is_empty() && !deadline.has_passed() && self.0.end.get().is_none() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Whether reading has ended; with what error, if any.

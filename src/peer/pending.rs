@@ -9,6 +9,7 @@ use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use crate::json::Json;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::sync::{Mutex, lock};
+use crate::transport::RequestFailure;
 
 /// As many progress reports wait for a caller that is slow to look; later ones are dropped.
 const PROGRESS: usize = 64;
@@ -23,6 +24,8 @@ pub(crate) enum NoResult {
     Error(ErrorObject),
     /// Something that cannot be read; why.
     Garbled(String),
+    /// Nothing, and nothing will. Boxed: answers are moved about.
+    Failed(Box<RequestFailure>),
 }
 
 /// How a request ended that stays open without anybody waiting.
@@ -191,6 +194,11 @@ impl Pending {
             lock(&self.open).as_mut().map(|open| (open.streams.remove(&id), open.slots.remove(&id)));
         // Dropped without the lock: what is called at an end may hold anything.
         forgotten.is_some_and(|(stream, slot)| stream.is_some() || slot.is_some())
+    }
+
+    /// Whether anybody waits for an answer.
+    pub(crate) fn is_empty(&self) -> bool {
+        lock(&self.open).as_ref().is_none_or(|open| open.slots.is_empty())
     }
 
     /// Tells everybody who waits, and refuses everybody who would.

@@ -259,7 +259,10 @@ impl Shared {
                     self.refuse(&frame, &BadFrame::too_long(limit));
                     true
                 }
-                Ok(Received::Failed) => true,
+                Ok(Received::Failed) => {
+                    self.hear_failure();
+                    true
+                }
                 Ok(Received::End) => {
                     self.finish(None);
                     return Left::Ended;
@@ -441,6 +444,15 @@ impl Shared {
                 _ => self.role.notified(&method, params),
             },
             Incoming::Request { .. } => {}
+        }
+    }
+
+    /// A request of ours ends without an answer.
+    fn hear_failure(&self) {
+        let Some(failure) = locked(&self.reading.reader).take_failure() else { return };
+        let id = failure.id.clone();
+        if !self.pending.complete(&id, Err(NoResult::Failed(Box::new(failure)))) {
+            log::debug!("ignored the failure of {id}: nobody waits for it");
         }
     }
 

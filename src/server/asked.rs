@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Inner;
 use super::connection::Connection;
-use crate::context::{Asker, Context, Entered, LegacyClient};
+use crate::context::{Asker, Context, Entered, LegacyClient, Rounds};
 use crate::era::{Lower, RequestMeta, no_handshake, resolve};
 use crate::json::{FromJson, JsonError, Members};
 use crate::jsonrpc::{ErrorObject, write_json};
@@ -25,6 +25,8 @@ pub(super) struct Asked<'a> {
     pub(super) members: Members<'a>,
     meta: RequestMeta<'a>,
     legacy: Option<Arc<LegacyClient>>,
+    /// Its handler may make a task of it.
+    pub(super) may_begin: bool,
     /// Its thread works for it, once it has a context.
     entered: Option<Entered>,
 }
@@ -78,7 +80,8 @@ impl<'a> Asked<'a> {
         if !is_ours {
             return Err(unknown());
         }
-        Ok(Self { server, connection, serving, method, version, members, meta, legacy, entered: None })
+        let (may_begin, entered) = (false, None);
+        Ok(Self { server, connection, serving, method, version, members, meta, legacy, may_begin, entered })
     }
 
     /// Whether the request is a Modern one, whose result is stamped.
@@ -92,7 +95,7 @@ impl<'a> Asked<'a> {
     /// # Errors
     /// -32602 if the request state is not one of this call.
     pub(super) fn context(&mut self) -> Result<Context, ErrorObject> {
-        let rounds = self.resumed()?;
+        let rounds = self.resumed()?.may_begin(self.may_begin);
         let Serving { outlet, call, .. } = self.serving;
         let patience = Some(self.server.config.input_time);
         let cx = Context::new(outlet, call, &self.meta, self.legacy.clone(), rounds, patience);
@@ -105,23 +108,21 @@ impl<'a> Asked<'a> {
         self.legacy.as_deref()
     }
 
-    /// What the handler of a task sees that this request becomes, which is cancelled and asks apart from the request.
-    ///
-    /// # Errors
-    /// -32602 if the request says that it goes on with another call.
+    /// What the handler of a task sees that this request becomes, which is cancelled and asks apart from the request, and
+    /// knows what `rounds` do.
     pub(super) fn task_context(
         &mut self,
         outlet: &Arc<dyn Outlet>,
         call: &Arc<Call>,
         asker: Arc<dyn Asker>,
-    ) -> Result<Context, ErrorObject> {
-        let rounds = self.resumed()?;
+        rounds: Rounds,
+    ) -> Context {
         if self.is_modern() {
             // spec: seps/2663-tasks-extension#task-status-notifications (no progress of a task, nor log messages)
             self.meta.progress_token = None;
             self.meta.log_level = None;
         }
-        Ok(Context::new(outlet, call, &self.meta, self.legacy.clone(), rounds, None).asking_by(asker))
+        Context::new(outlet, call, &self.meta, self.legacy.clone(), rounds, None).asking_by(asker)
     }
 
     /// Whether this very request declares the extension `name`.

@@ -171,7 +171,8 @@ impl ServerBuilder {
     ///
     /// A Modern client that declares the extension `io.modelcontextprotocol/tasks` gets a task for every call of a tool that is
     /// [`Optional`](crate::tool::TaskMode::Optional) or [`Required`](crate::tool::TaskMode::Required); whoever knows its id, which
-    /// cannot be guessed, may see it. A 2025-11-25 client gets one when it asks for it, sees only its own, and loses
+    /// cannot be guessed, may see it. The handlers of the [other modes](crate::tool::TaskMode) choose the calls by
+    /// [`Context::begin_task`](crate::Context::begin_task). A 2025-11-25 client gets one when it asks for it, sees only its own, and loses
     /// them with its connection. Other clients call optional tools as ever.
     ///
     /// ```

@@ -71,6 +71,18 @@ pub(super) trait Feature: Send + Sync {
         None
     }
 
+    /// Takes over a call of `tool` whose handler has ended with an error in order to have it go on elsewhere; `None` if that
+    /// was not why.
+    fn take_begun(
+        &self,
+        _asked: &mut Asked<'_>,
+        _tool: &Arc<dyn Tool>,
+        _cx: &Context,
+        _out: &mut Vec<u8>,
+    ) -> Option<Result<(), ErrorObject>> {
+        None
+    }
+
     /// Waits for what requests of this connection are to be answered with, and no thread serves now.
     fn drain(&self, _connection: u64, _deadline: Deadline) {}
 

@@ -42,9 +42,13 @@ impl Inner {
         Served::Answered(result.and_then(|(cx, result)| {
             match result.map_err(|error| examine(error, &cx, asked.method)) {
                 Ok(result) => write_result(&asked, out, result),
-                Err(error) => asked.pause(&cx, out).unwrap_or_else(|| {
-                    error.into_result().and_then(|result| write_result(&asked, out, result))
-                }),
+                Err(error) => {
+                    let mut features = self.config.features.iter();
+                    features
+                        .find_map(|feature| feature.take_begun(&mut asked, &tool, &cx, out))
+                        .or_else(|| asked.pause(&cx, out))
+                        .unwrap_or_else(|| write_result(&asked, out, error.into_result()?))
+                }
             }
         }))
     }

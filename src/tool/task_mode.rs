@@ -28,6 +28,12 @@ pub enum TaskMode {
     Optional,
     /// Every call; without a client that can deal with a task it is an error. For work that nobody would wait for.
     Required,
+    /// As [`Optional`](Self::Optional), but a Modern call only from where its handler says so, with
+    /// [`begin_task`](crate::Context::begin_task). Until then it is a plain call, and what it asks are rounds of that.
+    OptionalLater,
+    /// As [`Required`](Self::Required), but a Modern call only from where its handler says so, with
+    /// [`begin_task`](crate::Context::begin_task). A client that cannot deal with a task has its error before anything is done.
+    RequiredLater,
 }
 
 impl TaskMode {
@@ -36,8 +42,8 @@ impl TaskMode {
         let support = match self {
             // spec: 2025-11-25 basic/utilities/tasks#tool-level-negotiation (absent means forbidden)
             Self::Never => return None,
-            Self::Optional => TaskSupport::Optional,
-            Self::Required => TaskSupport::Required,
+            Self::Optional | Self::OptionalLater => TaskSupport::Optional,
+            Self::Required | Self::RequiredLater => TaskSupport::Required,
         };
         Some(ToolExecution::default().with_task_support(support))
     }

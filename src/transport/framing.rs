@@ -139,7 +139,6 @@ mod tests {
         loop {
             match reader.read_frame(&mut frame).expect("reads") {
                 Received::End => return all,
-                Received::Failed => panic!("a pipe has no requests"),
                 Received::TooLong(limit) => all.push(format!("over {limit}")),
                 Received::Frame => all.push(String::from_utf8_lossy(&frame).into_owned()),
                 Received::Failed => all.push("failed".to_owned()),

@@ -28,6 +28,8 @@ pub(crate) use tap::show;
 pub(crate) use tap::tapped;
 pub use tap::{Direction, Tap, WireLog};
 
+use serde_json::value::RawValue;
+
 use crate::jsonrpc::RequestId;
 
 /// A way to reach a peer, not yet opened.
@@ -109,6 +111,8 @@ pub struct RequestFailure {
     pub id: RequestId,
     /// What is known of what became of it.
     pub kind: FailureKind,
+    /// The status it was answered with, where the transport has such: 401 over HTTP.
+    pub status: Option<u16>,
     /// What happened: lower case, no full stop.
     pub problem: String,
 }
@@ -116,7 +120,14 @@ pub struct RequestFailure {
 impl RequestFailure {
     /// A failure of the request `id`.
     pub fn new(id: impl Into<RequestId>, kind: FailureKind, problem: impl Into<String>) -> Self {
-        Self { id: id.into(), kind, problem: problem.into() }
+        Self { id: id.into(), kind, status: None, problem: problem.into() }
+    }
+
+    /// Says with which status it was answered.
+    #[must_use]
+    pub fn with_status(mut self, status: u16) -> Self {
+        self.status = Some(status);
+        self
     }
 }
 
@@ -128,7 +139,8 @@ pub enum FailureKind {
     NotSent,
     /// The peer refused it before it began.
     Refused,
-    /// The peer refused it before it began, as it does not know the session (any more).
+    /// The peer refused it before it began, as it does not know the session (any more). A client opens the transport
+    /// [again](Transport::again) then, and makes the request there.
     SessionEnded,
     /// It was sent, and nothing says whether it was carried out.
     OutcomeUnknown,
@@ -192,11 +204,12 @@ pub trait Link: Send + Sync {
         false
     }
 
-    /// Whether arguments are mirrored into headers, so that a tool with a bad `x-mcp-header` must not be offered.
+    /// Why a tool whose arguments have this schema cannot be called over this connection, if so. It is not offered then.
     ///
-    /// spec: 2026-07-28 basic/transports/streamable-http#schema-extension
-    fn mirrors_arguments(&self) -> bool {
-        false
+    /// spec: 2026-07-28 basic/transports/streamable-http#schema-extension (where arguments are mirrored into headers)
+    fn refuses_tool(&self, input_schema: &RawValue) -> Option<String> {
+        let _ = input_schema;
+        None
     }
 
     /// The last of what the peer wrote to stderr. Called after the connection ended it waits a moment for

@@ -4,7 +4,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use super::{Connection, FrameRead, FrameWrite, Received};
+use super::{Connection, FrameRead, FrameWrite, Received, RequestFailure};
 
 /// Which way a frame goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,6 +65,10 @@ impl FrameRead for TappedReader {
             show(&*self.tap, Direction::Received, frame);
         }
         Ok(received)
+    }
+
+    fn take_failure(&mut self) -> Option<RequestFailure> {
+        self.inner.take_failure()
     }
 
     fn has_frame(&self) -> bool {

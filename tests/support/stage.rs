@@ -57,15 +57,30 @@ pub(crate) fn child() {
     }
 }
 
-fn everything_server() -> PathBuf {
+fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a path");
     let profile = test.parent().and_then(Path::parent).expect("target/PROFILE/deps/TEST");
-    profile.join("examples").join(format!("everything_server{}", std::env::consts::EXE_SUFFIX))
+    profile.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// How a server is reached: over HTTP, by the bridges, at the address that this returns; or else directly.
+pub(crate) type Route = fn(ChildProcess) -> Option<String>;
+
+fn server() -> ChildProcess {
+    ChildProcess::new(example("everything_server"))
+}
+
+fn reach(route: Route, server: ChildProcess) -> ChildProcess {
+    match route(server.clone()) {
+        Some(url) => ChildProcess::new(example("bridge_to_stdio")).arg(url),
+        None => server,
+    }
 }
 
 /// A client of the server in one revision, what passed, and what its callbacks were told.
 pub(crate) struct Stage {
     pub(crate) version: ProtocolVersion,
+    route: Route,
     pub(crate) wire: Wire,
     pub(crate) client: Client,
     tell: Sender<(&'static str, Value)>,
@@ -121,15 +136,11 @@ fn able(version: &ProtocolVersion, wire: &Wire, tell: &Sender<(&'static str, Val
 }
 
 impl Stage {
-    pub(crate) fn new(version: &ProtocolVersion) -> Self {
+    pub(crate) fn new(version: &ProtocolVersion, route: Route) -> Self {
         let (wire, (tell, told)) = (Wire::default(), unbounded());
-        let client = able(version, &wire, &tell).open(Self::server()).expect("starts");
+        let client = able(version, &wire, &tell).open(reach(route, server())).expect("starts");
         client.initialize().expect("settled");
-        Self { version: version.clone(), wire, client, tell, told }
-    }
-
-    fn server() -> ChildProcess {
-        ChildProcess::new(everything_server())
+        Self { version: version.clone(), route, wire, client, tell, told }
     }
 
     /// What a callback is told next; others are passed over.
@@ -162,7 +173,7 @@ impl Stage {
 
     /// Another client of another process of the server.
     pub(crate) fn another(&self, change: impl FnOnce(ClientBuilder) -> ClientBuilder) -> Client {
-        change(able(&self.version, &self.wire, &self.tell)).open(Self::server()).expect("starts")
+        change(able(&self.version, &self.wire, &self.tell)).open(reach(self.route, server())).expect("starts")
     }
 
     /// Has a scripted server say these lines to a client of this revision, and returns what that answers.
@@ -172,7 +183,8 @@ impl Stage {
         let server = ChildProcess::new(exe)
             .args(["--exact", "child", "--quiet", "--nocapture", "--test-threads=1"])
             .env(SCRIPT, json!(lines).to_string());
-        let client = able(&self.version, &self.wire, &self.tell).open(server).expect("starts");
+        let client =
+            able(&self.version, &self.wire, &self.tell).open(reach(self.route, server)).expect("starts");
         let answers = client.call_tool("script", ()).expect("a result").text_content();
         client.close().expect("closed");
         serde_json::from_str(&answers).expect("JSON")
@@ -180,7 +192,12 @@ impl Stage {
 
     /// A connection to another process of the server, by hand.
     pub(crate) fn by_hand(&self) -> Hand {
-        let raw = Raw::of(Command::new(everything_server())).read();
+        let mut command = Command::new(example("everything_server"));
+        if let Some(url) = (self.route)(server()) {
+            command = Command::new(example("bridge_to_stdio"));
+            command.arg(url);
+        }
+        let raw = Raw::of(command).read();
         let mut hand = Hand { version: self.version.clone(), raw, line: self.wire.line() };
         if self.version.is_legacy() {
             let client = json!({"name": "hand", "version": "0"});

@@ -135,9 +135,24 @@ impl Hub {
 
     /// Starts to listen; waits until that is answered.
     pub(super) fn listen(&self, session: &Arc<Session>, filter: Filter) -> Result<(u64, Arc<Condvar>)> {
+        let settled = session.settled(None)?;
+        match self.listen_on(session, Arc::clone(&settled), filter.clone()) {
+            Err(error @ Error::SessionEnded(_)) => match session.renew(&settled, None)? {
+                Some(settled) => self.listen_on(session, settled, filter),
+                None => Err(error),
+            },
+            listening => listening,
+        }
+    }
+
+    fn listen_on(
+        &self,
+        session: &Arc<Session>,
+        mut settled: Arc<Settled>,
+        filter: Filter,
+    ) -> Result<(u64, Arc<Condvar>)> {
         let start = Instant::now();
         let during = || During::Call(Method::SubscriptionsListen.name().to_owned());
-        let settled = session.settled(None)?;
         self.adopt(session);
         let wake = Arc::new(Condvar::new());
         let key = {
@@ -170,6 +185,16 @@ impl Hub {
                 }
                 Some(Phase::Opening(_) | Phase::Due(_)) => {
                     self.wait(state, &wake, until);
+                }
+                // Another has been made, or is being made, by whoever needed it.
+                Some(Phase::Lost) if session.has_replaced(&settled) => {
+                    drop(state);
+                    match session.settled(None) {
+                        Ok(another) => settled = another,
+                        Err(error) => break error,
+                    }
+                    self.adopt(session);
+                    self.open_due(session);
                 }
                 Some(Phase::Lost | Phase::Over(ChangesEnd::Closed)) | None => {
                     drop(state);
@@ -316,6 +341,12 @@ impl Hub {
             StreamEnd::Answer(Ok(_)) | StreamEnd::Cancelled => None,
             StreamEnd::Answer(Err(NoResult::Error(error))) => Some(Error::Peer(error)),
             StreamEnd::Answer(Err(NoResult::Garbled(problem))) => Some(Error::Protocol(problem)),
+            StreamEnd::Answer(Err(NoResult::Failed(failure))) => {
+                let during = During::Call(Method::SubscriptionsListen.name().to_owned());
+                let on = self.lock().on.as_ref().map(|on| Arc::clone(&on.settled));
+                let Some(on) = on else { return }; // its end has been told
+                Some(session.lost(during, &on.peer, Duration::ZERO, *failure, true))
+            }
         };
         match error {
             Some(error) => self.failed(&session, key, attempt, error),

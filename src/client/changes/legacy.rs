@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::subs::{Phase, State};
 use crate::client::call::{self, CallOptions};
+use crate::client::resend::answer;
 use crate::client::session::{Session, Settled};
 use crate::error::{Error, Result};
 use crate::json::Json;
@@ -73,9 +74,14 @@ impl State {
             if !honoured.uris.iter().all(is_known) {
                 continue;
             }
-            let refused = honoured.uris.iter().find_map(|uri| outcomes.get(uri)?.as_ref().err());
+            let refused = || honoured.uris.iter().filter_map(|uri| outcomes.get(uri)?.as_ref().err());
+            // What did not get through may do so later; without a session there is nothing.
+            let is_lost = |error: &&Error| matches!(error, Error::Unreachable(_)) || error.is_closed();
+            let lost = refused().find(is_lost).map(Error::copy);
+            let refused = refused().next();
             honoured.uris.retain(|uri| on.subscribed.contains(uri));
             match refused {
+                _ if lost.is_some() => lost.into_iter().for_each(|error| sub.failed(error, first)),
                 Some(error) if honoured.is_empty() => sub.failed(error.copy(), first),
                 _ => sub.opened(honoured),
             }
@@ -105,17 +111,18 @@ impl Round {
     }
 
     fn ask_all(&self, session: &Arc<Session>, method: Method, uris: &[Arc<str>]) -> Outcomes {
-        let options = CallOptions::default();
+        // Whoever makes another session has all of it opened there.
+        let options = CallOptions::default().staying();
         let mut outcomes = Outcomes::new();
         for chunk in uris.chunks(WINDOW) {
             let start = |uri: &Arc<str>| {
-                let params = [("uri", Json::new(&**uri).map_err(|e| Error::InvalidUse(e.to_string()))?)];
-                call::start_request(session, Arc::clone(&self.settled), method.name(), &params, &options)
+                call::start_request(session, Arc::clone(&self.settled), method.name(), &about(uri), &options)
             };
             let open: Vec<_> = chunk.iter().map(|uri| (Arc::clone(uri), start(uri))).collect();
             outcomes.extend(open.into_iter().map(|(uri, open)| {
-                let asked = open.and_then(|open| open.wait()).map(drop);
-                (uri, asked)
+                let asked = open
+                    .and_then(|mut open| answer(&mut open, &|out| call::write_members(out, &about(&uri))));
+                (uri, asked.map(drop))
             }));
             let closed = outcomes.values().find_map(|asked| asked.as_ref().err().filter(|e| e.is_closed()));
             if let Some(closed) = closed.map(Error::copy) {
@@ -128,4 +135,8 @@ impl Round {
         }
         outcomes
     }
+}
+
+fn about(uri: &str) -> [(&'static str, Json); 1] {
+    [("uri", Json::from(uri))]
 }

@@ -21,7 +21,6 @@ mod marks;
 mod subs;
 
 use std::fmt;
-use std::hash::{BuildHasher, Hasher};
 use std::sync::{Arc, Condvar};
 use std::time::Duration;
 
@@ -38,9 +37,6 @@ const MAX_OPEN: usize = 64;
 /// So many resources may be named by a [`Filter`] that is listened to.
 const MAX_URIS: usize = 10_000;
 
-/// The longest time between two tries to open a stream.
-const MAX_PAUSE: Duration = Duration::from_secs(30);
-
 /// The changes on a server, one after the other: what [`ClientHandle::listen`] returns.
 ///
 /// An iterator whose [`next`](Iterator::next) waits for a change, and which ends when the server ends it, when the owner closes
@@ -48,7 +44,8 @@ const MAX_PAUSE: Duration = Duration::from_secs(30);
 /// the taker is, nothing is lost. Dropping it ends the subscription. Several threads may take from one, by `&Changes`.
 ///
 /// It outlives its connection: if the server breaks it off, it is opened again after a second or so, up to five times in a row
-/// with growing pauses; if the server is gone, a [`reconnect`](ClientHandle::reconnect) does it. [`Change::Interrupted`] says
+/// with growing pauses; if what carries it breaks, at once and then again and again, with pauses that grow to half a minute; if the
+/// server is gone with the connection, a [`reconnect`](ClientHandle::reconnect) does it. [`Change::Interrupted`] says
 /// that this has begun, and when it is over everything that was asked for counts as changed.
 ///
 /// ```
@@ -175,32 +172,5 @@ impl Drop for Changes {
 impl fmt::Debug for Changes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Changes").field("honoured", &self.honoured()).field("end", &self.end()).finish()
-    }
-}
-
-/// How long to wait before the try `number`, counted from 1: `first`, and twice as long each time; a random half of
-/// it is left out, so that many clients of a server do not come at once.
-fn backoff(first: Duration, number: u32) -> Duration {
-    let factor = 1_u32.checked_shl(number.saturating_sub(1)).unwrap_or(u32::MAX);
-    let pause = first.saturating_mul(factor).min(MAX_PAUSE);
-    // Seeded differently for each one that is made.
-    let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
-    pause / 2 + (pause / 2).mul_f64((random % 1024) as f64 / 1024.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pauses_double_up_to_a_limit() {
-        for (number, most) in [(1, 1), (2, 2), (3, 4), (4, 8), (5, 16), (6, 30), (40, 30)] {
-            let most = Duration::from_secs(most);
-            for _ in 0..100 {
-                let pause = backoff(Duration::from_secs(1), number);
-                assert!(pause >= most / 2 && pause <= most, "{number}: {pause:?}");
-            }
-        }
-        assert_eq!(backoff(Duration::ZERO, 5), Duration::ZERO);
     }
 }

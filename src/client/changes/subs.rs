@@ -13,16 +13,17 @@ use std::io;
 use std::sync::{Arc, Condvar};
 use std::time::{Duration, Instant};
 
+use super::ChangesEnd;
 use super::filter::{Change, Filter};
 use super::heard::{Heard, News};
 use super::marks::Marks;
-use super::{ChangesEnd, backoff};
+use crate::client::backoff::backoff;
 use crate::client::session::Settled;
 use crate::error::Error;
 use crate::jsonrpc::ErrorCode;
 use crate::sync::Deadline;
 
-/// So many times in a row it is tried to open a stream again.
+/// So many times in a row it is tried to open a stream again that the server breaks off or refuses.
 pub(super) const TRIES: u32 = 5;
 
 /// A stream that lived this long had been opened well: what breaks it off is another matter.
@@ -67,6 +68,8 @@ pub(super) struct Sub {
     has_gap: bool,
     /// So many times in a row it was tried to open it again.
     tries: u32,
+    /// So many times in a row it did not get through.
+    losses: u32,
     /// Which time it is that it is being opened: what comes of another time does not matter.
     attempt: u64,
     /// Modern: the request that is open.
@@ -125,7 +128,7 @@ impl State {
         for sub in &mut self.subs {
             sub.lose();
             if matches!(sub.phase, Phase::Lost) {
-                (sub.tries, sub.phase) = (0, Phase::Due(Instant::now()));
+                (sub.tries, sub.losses, sub.phase) = (0, 0, Phase::Due(Instant::now()));
             }
         }
         (number, old)
@@ -266,6 +269,7 @@ impl Sub {
             was_open: false,
             has_gap: false,
             tries: 0,
+            losses: 0,
             attempt: 0,
             stream: None,
             wake,
@@ -362,11 +366,17 @@ impl Sub {
         }
     }
 
+    fn again_after(&mut self, pause: Duration, error: &Error) {
+        log::debug!("a subscription is to be opened again in {pause:?}: {error}");
+        self.phase = Phase::Due(Instant::now() + pause);
+        self.interrupt();
+    }
+
     /// It could not be opened, or was broken off.
     pub(super) fn failed(&mut self, error: Error, first: Duration) {
         self.stream = None;
         if matches!(&self.phase, Phase::Open { since } if since.elapsed() >= WELL) {
-            self.tries = 0;
+            (self.tries, self.losses) = (0, 0);
         }
         if self.is_new {
             return self.over(ChangesEnd::Failed(error));
@@ -375,11 +385,19 @@ impl Sub {
             self.phase = Phase::Lost; // nothing helps but another connection
             return self.interrupt();
         }
+        if matches!(error, Error::Unreachable(_)) {
+            // What carried the stream broke, or did not get as far as the server, which may be gone for a while: at once,
+            // and then now and then, for as long as anybody listens.
+            let pause = if self.losses == 0 { Duration::ZERO } else { backoff(first, self.losses) };
+            self.losses = self.losses.saturating_add(1);
+            if self.losses == TRIES {
+                log::warn!("changes are not heard of, and it is tried again and again: {error}");
+            }
+            return self.again_after(pause, &error);
+        }
         if self.tries < TRIES && may_succeed(&error) {
-            log::debug!("a subscription is to be opened again: {error}");
             self.tries += 1;
-            self.phase = Phase::Due(Instant::now() + backoff(first, self.tries));
-            return self.interrupt();
+            return self.again_after(backoff(first, self.tries), &error);
         }
         if self.wake.is_some() {
             return self.over(ChangesEnd::Failed(error));

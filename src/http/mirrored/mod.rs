@@ -65,8 +65,8 @@ pub(super) fn header_values(mirrored: &[Mirrored], arguments: Option<&RawValue>)
     headers
 }
 
-/// Compares the headers of a call with its `arguments`. `header` finds the value of a header by its name in lower case; a
-/// header that came twice is its caller's to refuse.
+/// Compares the headers of a call with its `arguments`. `header` finds the value of a header by its name in lower case, and
+/// refuses one that came twice.
 ///
 /// # Errors
 /// When a header is missing, is there without an argument, cannot be read, or says something else than the body: the text
@@ -77,10 +77,11 @@ pub(super) fn header_values(mirrored: &[Mirrored], arguments: Option<&RawValue>)
 pub(super) fn check<'a>(
     mirrored: &[Mirrored],
     arguments: Option<&RawValue>,
-    header: impl Fn(&str) -> Option<&'a str>,
+    header: impl Fn(&str) -> Result<Option<&'a str>, String>,
 ) -> Result<(), String> {
     for argument in mirrored {
-        argument.check(arguments, header(&argument.key)).map_err(|e| format!("{} {e}", argument.header))?;
+        let header = header(&argument.key)?;
+        argument.check(arguments, header).map_err(|e| format!("{} {e}", argument.header))?;
     }
     Ok(())
 }

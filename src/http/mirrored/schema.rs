@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::slice;
 
 use serde_json::value::RawValue;
 
@@ -80,7 +81,7 @@ impl Search {
     fn schemas(&mut self, schemas: &RawValue, path: Option<&[String]>) -> Result<(), JsonError> {
         let Ok(members) = Members::of(schemas) else { return self.schema(schemas, None) };
         for (name, schema) in members.in_order() {
-            let path = path.map(|path| [path, &[name.clone()]].concat());
+            let path = path.map(|path| [path, slice::from_ref(&name)].concat());
             self.schema(schema, path.as_deref()).map_err(|e| e.inside(&name))?;
         }
         Ok(())

@@ -131,7 +131,7 @@ fn sent(arguments: &str) -> Vec<(String, String)> {
 }
 
 fn checked(arguments: &str, headers: &[(&str, &str)]) -> Result<(), String> {
-    let header = |name: &str| headers.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    let header = |name: &str| Ok(headers.iter().find(|(known, _)| *known == name).map(|(_, value)| *value));
     check(&tool(), Some(raw(arguments).as_raw()), header)
 }
 
@@ -175,7 +175,14 @@ fn a_client_sends_what_a_server_accepts() {
         assert_eq!(checked(arguments, &lower), Ok(()), "{arguments}");
     }
     assert_eq!(header_values(&tool(), None), []);
-    assert_eq!(check(&tool(), None, |_| None), Ok(()));
+    assert_eq!(check(&tool(), None, |_| Ok(None)), Ok(()));
+}
+
+#[test]
+fn a_header_that_cannot_be_told_is_a_problem() {
+    let arguments = raw(r#"{"text": "a"}"#);
+    let several = check(&tool(), Some(arguments.as_raw()), |name| Err(format!("several {name}")));
+    assert_eq!(several, Err("several mcp-param-text".to_owned()));
 }
 
 #[test]

@@ -5,23 +5,22 @@ use std::net::{TcpListener, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::backend::{Backend, Local};
 use super::endpoint::{Endpoint, Paths};
 use super::events::{EventStore, MemoryEvents};
 use super::guard::{Denied, Guard};
-use super::mirrored_tools::MirroredTools;
 use super::origin::{Allowed, Hosts};
-use super::sealed::SealedStates;
 use super::sessions::Sessions;
 use super::wire::{Head, Limits, Wire};
 use super::{HttpServer, KEEP_ALIVE};
-use crate::context::{Principal, StateError};
+use crate::context::Principal;
 use crate::error::{Error, Result};
 use crate::protocol::ProtocolVersion;
-use crate::server::{Most, Server};
+use crate::server::Server;
 
 /// An [`HttpServer`] to be.
 pub struct HttpServerBuilder {
-    server: Server,
+    backend: Arc<dyn Backend>,
     paths: Paths,
     hosts: Hosts,
     origins: Vec<String>,
@@ -29,15 +28,20 @@ pub struct HttpServerBuilder {
     events: Option<Arc<dyn EventStore>>,
     max_sessions: usize,
     session_idle: Duration,
+    session_prefix: Option<String>,
     limits: Limits,
 }
 
 impl HttpServerBuilder {
     pub(super) fn new(server: &Server) -> Self {
-        let own = server.limits();
-        let has_pair = server.offered().contains(&ProtocolVersion::V2024_11_05);
+        Self::of(Arc::new(Local::new(server)), 1000)
+    }
+
+    pub(super) fn of(backend: Arc<dyn Backend>, max_sessions: usize) -> Self {
+        let own = backend.limits().clone();
+        let has_pair = backend.offered().contains(&ProtocolVersion::V2024_11_05);
         Self {
-            server: server.clone(),
+            backend,
             paths: Paths {
                 mcp: "/mcp".to_owned(),
                 pair: has_pair.then(|| ("/sse".to_owned(), "/messages".to_owned())),
@@ -46,8 +50,9 @@ impl HttpServerBuilder {
             origins: Vec::new(),
             guard: None,
             events: Some(Arc::new(MemoryEvents::new())),
-            max_sessions: 1000,
+            max_sessions,
             session_idle: Duration::from_secs(30 * 60),
+            session_prefix: None,
             limits: Limits {
                 head_bytes: 16 * 1024,
                 headers: 100,
@@ -147,6 +152,15 @@ impl HttpServerBuilder {
         self
     }
 
+    /// Begins the id of a new session with the value of the header `name`, and a dash: for a proxy that chooses among several
+    /// servers by the beginning of a session's id. The proxy must set the header of every request, so that no client can. Up to 64
+    /// letters and digits of ASCII; a request without that gets an id without it.
+    #[must_use]
+    pub fn session_prefix_from(mut self, name: impl Into<String>) -> Self {
+        self.session_prefix = Some(name.into());
+        self
+    }
+
     /// How many connections may be open; further ones get a 503. Default: 16,384.
     #[must_use]
     pub fn max_connections(mut self, connections: usize) -> Self {
@@ -211,31 +225,23 @@ impl HttpServerBuilder {
         let cannot = |error| Error::Transport { context: format!("cannot listen at {address:?}"), error };
         let listener = TcpListener::bind(&address).map_err(cannot)?;
         let bound = listener.local_addr().map_err(cannot)?;
-        let server = self.server;
-        let no_key = |e: StateError| Error::Transport {
-            context: "cannot make a key".to_owned(),
-            error: std::io::Error::other(e.to_string()),
-        };
-        let states = SealedStates::new().map_err(no_key)?;
-        server.keep_states_in(|| Arc::new(states));
+        let backend = self.backend;
+        backend.prepare(self.max_sessions)?;
         let endpoint = Arc::new(Endpoint {
             // Each stream costs a connection, of which there is a limit.
-            modern: server.line(Most { listens: self.limits.connections, subjects: MAX_SUBJECTS }),
-            mirrored: MirroredTools::new(server.tools()),
+            modern: backend.modern_line(self.limits.connections),
             allowed: Allowed::new(bound.ip(), &self.hosts, &self.origins).map_err(Error::InvalidUse)?,
             guard: self.guard,
             sessions: Sessions::new(self.max_sessions, self.session_idle),
             events: self.events,
             paths: self.paths,
-            server,
+            session_prefix: self.session_prefix,
+            backend,
         });
         let wire = Wire::new(listener, self.limits, Arc::clone(&endpoint)).map_err(cannot)?;
         Ok(HttpServer { wire, endpoint })
     }
 }
-
-/// So many resources and tasks are watched by all Modern clients together.
-const MAX_SUBJECTS: usize = 100_000;
 
 impl fmt::Debug for HttpServerBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

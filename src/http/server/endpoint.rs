@@ -12,12 +12,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use serde_json::value::RawValue;
-
 use super::answers::{error_response, refusal};
+use super::backend::{Asked, Backend, Line};
 use super::events::EventStore;
 use super::guard::Guard;
-use super::mirrored_tools::MirroredTools;
 use super::modern::ModernRequest;
 use super::origin::Allowed;
 use super::sessions::Sessions;
@@ -26,22 +24,22 @@ use crate::context::Principal;
 use crate::http::headers;
 use crate::json::Members;
 use crate::jsonrpc::{BadFrame, ErrorObject, Incoming, begin_result, write_error};
-use crate::peer::{Call, Ground, Outlet, Request, Role, Served, Serving};
+use crate::peer::{Request, Served};
 use crate::protocol::{ProtocolVersion, meta};
-use crate::server::{Line, Server};
 use crate::transport::{Direction, Tap, show};
 
 /// What answers every request.
 pub(super) struct Endpoint {
-    pub(super) server: Server,
+    pub(super) backend: Arc<dyn Backend>,
     /// Of all Modern requests: what each needs to know it says itself.
-    pub(super) modern: Line,
-    pub(super) mirrored: MirroredTools,
+    pub(super) modern: Arc<dyn Line>,
     pub(super) allowed: Allowed,
     pub(super) guard: Option<Guard>,
     pub(super) sessions: Arc<Sessions>,
     pub(super) events: Option<Arc<dyn EventStore>>,
     pub(super) paths: Paths,
+    /// The header by which a proxy says how the id of a new session is to begin.
+    pub(super) session_prefix: Option<String>,
 }
 
 /// Where things are.
@@ -98,10 +96,24 @@ impl Service for Endpoint {
         let from = Inbound { head: &head, principal: &principal, body: &body };
         match (route, head.method()) {
             (Route::Mcp, "POST") => self.post(from, reply),
+            (_, "GET") if !accepts(&head, &["text/event-stream", "text/*", "*/*"]) => {
+                reply.answer(refusal(406, "the client must accept text/event-stream"));
+            }
             (Route::Mcp, "GET") => self.listen(&from, reply),
             (Route::Mcp, _) => self.delete(&from, reply),
             (Route::PairStream, _) => self.open_pair(&from, reply),
             (Route::PairMessages, _) => self.post_pair(&from, reply),
+        }
+    }
+
+    fn is_quick(&self, request: &HttpRequest<Admitted>) -> bool {
+        if request.head.method() != "POST" {
+            return true; // a session, or a stream of it
+        }
+        match Incoming::decode(&request.body) {
+            Ok(Incoming::Request { method, .. }) => method == "ping",
+            Ok(Incoming::Notification { .. } | Incoming::Response { .. }) => true,
+            Err(bad) => !bad.is_batch,
         }
     }
 
@@ -126,7 +138,7 @@ impl Endpoint {
 
     fn methods(&self, route: Route) -> &'static str {
         match route {
-            Route::Mcp if self.server.offered().latest_legacy().is_some() => "POST, GET, DELETE",
+            Route::Mcp if self.backend.offered().latest_legacy().is_some() => "POST, GET, DELETE",
             Route::Mcp | Route::PairMessages => "POST",
             Route::PairStream => "GET",
         }
@@ -152,21 +164,16 @@ impl Endpoint {
         let era = self.era(from.head, &incoming);
         match (era, incoming) {
             (Era::Legacy, incoming) => self.serve_legacy(from, incoming, reply),
-            (Era::Modern(members, version), Ok(Incoming::Request { id, method, params })) => {
+            (Era::Modern(members, meta), Ok(Incoming::Request { id, method, params })) => {
                 let request = Request { method: &method, params };
-                let principal = from.principal.clone();
-                self.serve_modern(
-                    ModernRequest { head: from.head, principal, id, request, members, version },
-                    reply,
-                );
-            }
-            (Era::Modern(..), Ok(Incoming::Notification { method, params })) => {
-                // spec: 2026-07-28 basic/transports/streamable-http#sending-messages
-                self.modern.role().notified(&method, params);
-                reply.answer(Response::new(202));
+                self.serve_modern(ModernRequest { from, id, request, members, meta }, reply);
             }
             (Era::Modern(..), Ok(Incoming::Response { .. })) => {
                 reply.answer(refusal(400, "a client must not send responses in this revision"));
+            }
+            (Era::Modern(..), Ok(notification)) => {
+                // spec: 2026-07-28 basic/transports/streamable-http#sending-messages
+                reply.answer(heard(self.modern.hear(None, notification, from.body)));
             }
             (Era::Modern(..), Err(bad)) => {
                 reply.answer(error_response(400, bad.id.as_ref(), &bad.error));
@@ -176,7 +183,7 @@ impl Endpoint {
 
     /// Which era a message is of. A request says so itself; with a session, or a Legacy revision in its headers, it is Legacy.
     fn era<'a>(&self, head: &Head, incoming: &Result<Incoming<'a>, BadFrame>) -> Era<'a> {
-        let offered = self.server.offered();
+        let offered = self.backend.offered();
         let has_legacy = offered.latest_legacy().is_some();
         if !offered.latest().is_modern() {
             return Era::Legacy;
@@ -195,27 +202,20 @@ impl Endpoint {
         };
         let members = params.and_then(|params| Members::of(params).ok()).unwrap_or_default();
         let fields = members.iter().find(|(name, _)| *name == "_meta").map(|(_, raw)| raw);
-        let fields = fields.and_then(|fields| Members::of(fields).ok());
-        let version = fields.and_then(|mut fields| fields.take(meta::PROTOCOL_VERSION));
-        if version.is_none() && says_legacy && has_legacy {
+        let fields = fields.and_then(|fields| Members::of(fields).ok()).unwrap_or_default();
+        if !fields.names().any(|name| name == meta::PROTOCOL_VERSION) && says_legacy && has_legacy {
             return Era::Legacy;
         }
-        Era::Modern(members, version)
+        Era::Modern(members, fields)
     }
 
     /// Runs a request on the calling thread: its answer, and the error in it. `None`: it stays open.
-    pub(super) fn run(
-        &self,
-        role: &dyn Role,
-        outlet: &Arc<dyn Outlet>,
-        call: &Arc<Call>,
-        request: Request<'_>,
-    ) -> Option<(Option<ErrorObject>, Vec<u8>)> {
+    pub(super) fn run(&self, line: &dyn Line, asked: Asked<'_>) -> Option<(Option<ErrorObject>, Vec<u8>)> {
+        let Asked { call, request, .. } = asked;
         let mut body = Vec::with_capacity(512);
         begin_result(&mut body, Some(&call.id));
-        let serving = Serving { outlet, call, request, ground: Ground::Worker };
         // The role's own state is only changed by whole steps; a panic in a handler leaves it usable.
-        let served = catch_unwind(AssertUnwindSafe(|| role.serve(serving, &mut body)));
+        let served = catch_unwind(AssertUnwindSafe(|| line.serve(asked, &mut body)));
         let error = match served {
             Ok(Served::Open) => return None,
             Ok(Served::Answered(Ok(()))) => {
@@ -234,35 +234,24 @@ impl Endpoint {
         Some((Some(error), body))
     }
 
-    pub(super) fn modern_role(&self) -> &dyn Role {
-        self.modern.role()
-    }
-
-    pub(super) fn check_mirrored(
-        &self,
-        tool: &str,
-        arguments: Option<&RawValue>,
-        head: &Head,
-    ) -> Result<(), String> {
-        self.mirrored.check(tool, arguments, head)
-    }
-
     pub(super) fn tap(&self) -> Option<&Arc<dyn Tap>> {
-        self.server.tap()
+        self.backend.tap()
     }
+}
 
-    pub(super) fn show_sent(&self, message: &[u8]) {
-        if let Some(tap) = self.tap() {
-            show(&**tap, Direction::Sent, message);
-        }
+/// The answer to what needs none of its own.
+pub(super) fn heard(taken: Result<(), ErrorObject>) -> Response {
+    match taken {
+        Ok(()) => Response::new(202),
+        Err(error) => error_response(503, None, &error),
     }
 }
 
 /// Of which era a message is.
 enum Era<'a> {
     Legacy,
-    /// The parameters, and the revision that they name.
-    Modern(Members<'a>, Option<&'a RawValue>),
+    /// The parameters, and their metadata.
+    Modern(Members<'a>, Members<'a>),
 }
 
 /// Lenient, where nothing can be misunderstood.
@@ -270,21 +259,23 @@ enum Era<'a> {
 /// # Errors
 /// The status and what is wrong.
 fn acceptable(head: &Head) -> Result<(), (u16, String)> {
-    let is = |text: &str, wanted: &str| {
-        text.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case(wanted))
-    };
     let content_type = head.header("content-type").unwrap_or("application/json");
     if !is(content_type, "application/json") {
         return Err((415, format!("the Content-Type is {content_type:?}, expected application/json")));
     }
-    let fits = |kind: &str| {
-        ["application/json", "text/event-stream", "*/*", "application/*", "text/*"]
-            .iter()
-            .any(|known| is(kind, known))
-    };
-    let mut accepts = head.headers("accept").flat_map(|accept| accept.split(',')).peekable();
-    if accepts.peek().is_some() && !accepts.any(fits) {
+    if !accepts(head, &["application/json", "text/event-stream", "*/*", "application/*", "text/*"]) {
         return Err((406, "the client must accept application/json and text/event-stream".to_owned()));
     }
     Ok(())
+}
+
+/// Whether the client takes one of these, or does not say what it takes.
+fn accepts(head: &Head, kinds: &[&str]) -> bool {
+    let mut accepted = head.headers("accept").flat_map(|accept| accept.split(',')).peekable();
+    accepted.peek().is_none() || accepted.any(|kind| kinds.iter().any(|known| is(kind, known)))
+}
+
+/// Whether `text` names this media type, with parameters or without.
+fn is(text: &str, wanted: &str) -> bool {
+    text.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case(wanted))
 }

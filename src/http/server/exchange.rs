@@ -10,7 +10,7 @@
 //!
 //! **Invariants:** what precedes an answer is sent before it, and nothing after it; nothing here waits for the client.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -30,6 +30,8 @@ pub(super) struct Exchange {
     state: Mutex<State>,
     /// How often the client has come back. Changed under the lock of the state.
     returns: AtomicU32,
+    /// How many answers are to come: one, and in a batch those of calls that stay open.
+    answers: AtomicUsize,
     /// Of a Legacy client.
     session: Option<Arc<Session>>,
     me: Weak<Exchange>,
@@ -49,6 +51,7 @@ impl Exchange {
         Arc::new_cyclic(|me| Self {
             state: Mutex::new(State::New),
             returns: AtomicU32::new(0),
+            answers: AtomicUsize::new(1),
             session: session.cloned(),
             me: Weak::clone(me),
             tap: tap.cloned(),
@@ -67,6 +70,11 @@ impl Exchange {
     pub(super) fn over(&self) {
         let before = std::mem::replace(&mut *lock(&self.state), State::Over);
         drop(before); // what it holds may lead back here: not under the lock
+    }
+
+    /// Whether its client can be told something.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(*lock(&self.state), State::Undecided(_) | State::Streaming(..))
     }
 
     /// The client's connection has ended, which is no cancellation in Legacy: what still comes is kept for it if it knows an
@@ -89,7 +97,7 @@ impl Exchange {
     }
 
     /// Sends a message ahead of the answer.
-    fn event(&self, message: &[u8]) -> Result<(), NotSent> {
+    pub(super) fn event(&self, message: &[u8]) -> Result<(), NotSent> {
         let message = message.strip_suffix(b"\n").unwrap_or(message);
         let mut state = lock(&self.state);
         let sent = match &*state {
@@ -101,7 +109,11 @@ impl Exchange {
             State::Streaming(stream, id) => {
                 let mut event = Vec::with_capacity(message.len() + 64);
                 self.write(&mut event, id.as_ref(), message);
-                stream.send(&event).map_err(not_sent)
+                match stream.send(&event) {
+                    // It is kept for when the client comes back, who has left in this moment.
+                    Err(NotWritten::Gone) if id.is_some() => Ok(()),
+                    sent => sent.map_err(not_sent),
+                }
             }
             State::Undecided(_) => {
                 if let State::Undecided(reply) = std::mem::replace(&mut *state, State::Over) {
@@ -140,6 +152,30 @@ impl Exchange {
                 self.end_stream(Some(&id));
             }
             State::New | State::Over => log::debug!("an answer has no client any more"),
+        }
+    }
+
+    /// One more answer is to come.
+    pub(super) fn expect_another(&self) {
+        self.answers.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// One less is to come; `true` if it was the last.
+    pub(super) fn expect_less(&self) -> bool {
+        self.answers.fetch_sub(1, Ordering::SeqCst) == 1
+    }
+
+    /// Whether only one is to come.
+    pub(super) fn is_last(&self) -> bool {
+        self.answers.load(Ordering::SeqCst) == 1
+    }
+
+    /// A call has no answer.
+    ///
+    /// spec: 2025-11-25 basic/utilities/cancellation#behavior-requirements
+    pub(super) fn skip(&self) {
+        if self.expect_less() {
+            self.abandon(Response::new(202));
         }
     }
 
@@ -250,7 +286,9 @@ impl Outlet for Exchange {
     }
 
     fn send_away(&self, retry: Duration) -> bool {
-        let Some(session) = self.session.as_ref().filter(|session| session.can_poll()) else { return false };
+        if !self.session.as_ref().is_some_and(|session| session.can_poll()) {
+            return false;
+        }
         let mut state = lock(&self.state);
         match std::mem::replace(&mut *state, State::Over) {
             State::Undecided(reply) => {
@@ -278,25 +316,33 @@ impl Outlet for Exchange {
             }
             other => {
                 *state = other;
-                drop(session);
                 false
             }
         }
     }
 
     fn answer(&self, call: &Arc<Call>, result: Result<&str, &ErrorObject>, _waits: bool) {
-        let message = answer_message(call, result);
-        let is_first = match &self.session {
-            Some(session) => session.finish(call),
-            None => call.close(),
-        };
-        if is_first {
-            self.finish(result.err(), message);
-        }
+        self.answer_with(call, result.err(), answer_message(call, result));
     }
 }
 
 impl Exchange {
+    /// Answers `call` with a whole message, which may be this error, unless it has ended.
+    pub(super) fn answer_with(&self, call: &Arc<Call>, error: Option<&ErrorObject>, message: Vec<u8>) {
+        let is_first = match &self.session {
+            Some(session) => session.finish(call),
+            None => call.close(),
+        };
+        if !is_first {
+            return;
+        }
+        if self.expect_less() {
+            self.finish(error, message);
+        } else if let Err(reason) = self.event(&message) {
+            log::debug!("an answer was not sent: {reason:?}");
+        }
+    }
+
     /// The client has come back: it is told what it has `missed`, and over the same connection what still comes.
     pub(super) fn resume(self: &Arc<Self>, reply: Reply, missed: impl FnOnce() -> Vec<u8>) {
         let mut state = lock(&self.state);

@@ -5,14 +5,16 @@
 use std::sync::Arc;
 
 use super::answers::{error_response, json_response, refusal};
-use super::endpoint::{Endpoint, Inbound};
+use super::backend::Asked;
+use super::endpoint::{Endpoint, Inbound, heard};
 use super::exchange::Exchange;
+use super::greeting::Greeting;
 use super::session::{NewSession, Session, replayed};
+use super::way::Way;
 use super::wire::{Reply, Response};
 use crate::http::headers;
-use crate::json::Json;
 use crate::jsonrpc::{BadFrame, ErrorObject, Incoming, RequestId, begin_result};
-use crate::peer::{self, Call, NotServed, Outlet, Request};
+use crate::peer::{self, Call, NotServed, Request};
 use crate::protocol::ProtocolVersion;
 
 impl Endpoint {
@@ -45,14 +47,13 @@ impl Endpoint {
         };
         match incoming {
             Ok(Incoming::Request { id, method, params }) => {
-                self.serve_request(&session, id, Request { method: &method, params }, reply);
+                self.serve_request(&session, &from, id, Request { method: &method, params }, reply);
             }
             Ok(other) => {
-                self.hear(&session, other);
-                reply.answer(Response::new(202));
+                reply.answer(heard(session.line.hear(Some(&session), other, from.body)));
             }
-            Err(bad) if bad.is_batch && session.line.role().accepts_batches() => {
-                self.serve_batch(&session, from.body, reply);
+            Err(bad) if bad.is_batch && session.line.accepts_batches() => {
+                self.serve_batch(&session, &from, reply);
             }
             Err(bad) => reply.answer(error_response(400, bad.id.as_ref(), &bad.error)),
         }
@@ -70,7 +71,7 @@ impl Endpoint {
         // spec: 2025-11-25 basic/transports#protocol-version-header (MUST be 400)
         if let Some(version) = from.head.header(headers::PROTOCOL_VERSION) {
             let version = ProtocolVersion::from(version);
-            if !version.is_legacy() || !self.server.offered().contains(&version) {
+            if !version.is_legacy() || !self.backend.offered().contains(&version) {
                 return Err((400, format!("unsupported MCP-Protocol-Version: {version}")));
             }
         }
@@ -78,7 +79,7 @@ impl Endpoint {
         // One of somebody else is as unknown as any.
         // spec: 2025-11-25 basic/transports#session-management (MUST be 404)
         session
-            .filter(|session| session.principal == *from.principal)
+            .filter(|session| session.is_of(from.principal))
             .ok_or_else(|| (404, "the session is unknown, or has ended".to_owned()))
     }
 
@@ -86,15 +87,17 @@ impl Endpoint {
     pub(super) fn new_session(&self, from: &Inbound<'_>, is_pair: bool) -> Result<Arc<Session>, String> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).map_err(|e| format!("no random numbers: {e}"))?;
-        let id = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let prefix = self.session_prefix.as_ref().and_then(|name| from.head.header(name));
+        let mut id =
+            prefix.filter(|prefix| fits(prefix)).map(|prefix| format!("{prefix}-")).unwrap_or_default();
+        id.extend(bytes.iter().map(|byte| format!("{byte:02x}")));
         Ok(Session::new(NewSession {
             id,
             is_pair,
             principal: from.principal.clone(),
-            line: self.server.line(crate::server::OF_A_CLIENT),
-            limits: self.server.limits(),
+            backend: &*self.backend,
+            sessions: &self.sessions,
             events: self.events.clone(),
-            tap: self.tap(),
         }))
     }
 
@@ -105,32 +108,39 @@ impl Endpoint {
                 return reply.answer(error_response(500, Some(&id), &ErrorObject::internal(problem)));
             }
         };
-        let outlet: Arc<dyn Outlet> = session.standing().clone();
         let call = Arc::new(Call::by(id, session.principal.clone()));
-        let Some((error, body)) = self.run(session.line.role(), &outlet, &call, request) else { return };
-        if let Some(error) = error {
-            session.end("initialize has failed");
-            log::debug!("initialize was refused: {error}");
-            return reply.answer(json_response(400, body));
-        }
+        let refuse = |reply: Reply, problem| {
+            reply.answer(error_response(503, Some(&call.id), &ErrorObject::internal(problem)));
+        };
+        // It is in use until it is answered, so that nothing ends it, and counts: to begin it may cost a process.
+        let Some(in_use) = session.in_use() else { return };
         if let Err(problem) = self.sessions.add(Arc::clone(&session)) {
             session.end("there is no room");
-            return reply.answer(error_response(503, Some(&call.id), &ErrorObject::internal(problem)));
+            return refuse(reply, problem);
         }
-        self.show_sent(&body);
-        let mut response = json_response(200, body);
-        response.headers.push(("Mcp-Session-Id", session.id.clone()));
-        reply.answer(response);
+        let greeting = Greeting::new(Arc::clone(&session), in_use, &self.sessions, self.tap(), reply);
+        let way = Way::Greeting(Arc::clone(&greeting));
+        let asked = Asked { way: &way, call: &call, request, message: from.body };
+        if let Some((error, body)) = self.run(&*session.line, asked) {
+            way.answer(&call, error.as_ref(), body);
+        }
     }
 
-    fn serve_request(&self, session: &Arc<Session>, id: RequestId, request: Request<'_>, reply: Reply) {
-        if request.method == "ping" && !session.is_open(&id) {
+    fn serve_request(
+        &self,
+        session: &Arc<Session>,
+        from: &Inbound<'_>,
+        id: RequestId,
+        request: Request<'_>,
+        reply: Reply,
+    ) {
+        if request.method == "ping" && session.line.is_here() && !session.is_open(&id) {
             let mut body = Vec::new();
             begin_result(&mut body, Some(&id));
             body.extend_from_slice(b"{}}");
             return reply.answer(json_response(200, body));
         }
-        let call = match session.begin(id.clone()) {
+        let call = match session.begin(id.clone(), from.principal) {
             Ok(call) => call,
             Err(NotServed::Duplicate) => {
                 // Without the id: an answer to it would be taken for the first call's.
@@ -141,14 +151,13 @@ impl Endpoint {
             }
         };
         let exchange = self.exchange(session, reply);
-        let outlet: Arc<dyn Outlet> = exchange.clone();
-        if let Some((error, body)) = self.run(session.line.role(), &outlet, &call, request) {
-            if session.finish(&call) {
-                exchange.finish(error.as_ref(), body);
-            } else {
-                // spec: 2025-11-25 basic/utilities/cancellation (no answer to what was cancelled)
-                exchange.abandon(Response::new(202));
-            }
+        let way = Way::Exchange(Arc::clone(&exchange));
+        let asked = Asked { way: &way, call: &call, request, message: from.body };
+        match self.run(&*session.line, asked) {
+            None => session.stays_open(&exchange),
+            Some((error, body)) if session.finish(&call) => exchange.finish(error.as_ref(), body),
+            Some(_) if session.is_over() => exchange.abandon(refusal(404, "the session has ended")),
+            Some(_) => exchange.skip(),
         }
         session.served();
     }
@@ -165,41 +174,16 @@ impl Endpoint {
         exchange
     }
 
-    /// What needs no answer.
-    pub(super) fn hear(&self, session: &Session, incoming: Incoming<'_>) {
-        match incoming {
-            Incoming::Response { id: Some(id), result } => {
-                if !session.pending().complete(&id, result.map(Json::of_frame).map_err(peer::NoResult::Error))
-                {
-                    log::debug!("ignored a response to {id}: nobody waits for it");
-                }
-            }
-            Incoming::Response { id: None, .. } => log::warn!("a client could not read one of our messages"),
-            Incoming::Notification { method, params } => match method.as_ref() {
-                "notifications/cancelled" => match peer::cancelled(params) {
-                    Ok((id, reason)) if session.cancel(&id, &reason) => {
-                        log::debug!("request {id} cancelled: {reason}")
-                    }
-                    Ok((id, _)) => log::debug!("ignored the cancellation of {id}: no such request is open"),
-                    Err(problem) => log::debug!("ignored a cancellation: {problem}"),
-                },
-                "notifications/progress" => log::debug!("ignored progress: nobody asked for it"),
-                _ => session.line.role().notified(&method, params),
-            },
-            Incoming::Request { .. } => {}
-        }
-    }
-
-    /// Several messages, in 2025-03-26 alone: the requests are served in turn, and answered together.
+    /// Several messages, in 2025-03-26 alone: the requests are served in turn, and answered together, but for those that stay open.
     ///
     /// spec: 2025-03-26 basic/transports#sending-messages-to-the-server
-    fn serve_batch(&self, session: &Arc<Session>, body: &[u8], reply: Reply) {
-        let messages = match peer::split_batch(body) {
+    fn serve_batch(&self, session: &Arc<Session>, from: &Inbound<'_>, reply: Reply) {
+        let messages = match peer::split_batch(from.body) {
             Ok(messages) => messages,
             Err(problem) => return reply.answer(error_response(400, None, &BadFrame::batch(problem).error)),
         };
         let exchange = self.exchange(session, reply);
-        let outlet: Arc<dyn Outlet> = exchange.clone();
+        let way = Way::Exchange(Arc::clone(&exchange));
         let mut answers: Vec<Vec<u8>> = Vec::new();
         for message in messages {
             match Incoming::decode(message.get().as_bytes()) {
@@ -207,37 +191,50 @@ impl Endpoint {
                     let error = ErrorObject::invalid_request("initialize cannot be part of a batch");
                     answers.push(error_response(400, Some(&id), &error).body);
                 }
-                Ok(Incoming::Request { id, method, .. }) if method == "ping" => {
+                Ok(Incoming::Request { id, method, .. }) if method == "ping" && session.line.is_here() => {
                     let mut answer = Vec::new();
                     begin_result(&mut answer, Some(&id));
                     answer.extend_from_slice(b"{}}");
                     answers.push(answer);
                 }
-                Ok(Incoming::Request { id, method, params }) => match session.begin(id.clone()) {
-                    Ok(call) => {
-                        let request = Request { method: &method, params };
-                        let run = self.run(session.line.role(), &outlet, &call, request);
-                        if let Some((_, answer)) = run.filter(|_| session.finish(&call)) {
-                            answers.push(answer);
+                Ok(Incoming::Request { id, method, params }) => {
+                    match session.begin(id.clone(), from.principal) {
+                        Ok(call) => {
+                            let request = Request { method: &method, params };
+                            let message = message.get().as_bytes();
+                            let asked = Asked { way: &way, call: &call, request, message };
+                            exchange.expect_another();
+                            if let Some((_, answer)) = self.run(&*session.line, asked) {
+                                exchange.expect_less();
+                                answers.extend(session.finish(&call).then_some(answer));
+                            }
+                            session.served();
                         }
-                        session.served();
+                        Err(NotServed::Duplicate) => {
+                            answers.push(refusal(400, format!("request id {id} is in use")).body);
+                        }
+                        Err(NotServed::Full(limit)) => {
+                            answers.push(error_response(503, Some(&id), &peer::busy(limit)).body);
+                        }
                     }
-                    Err(NotServed::Duplicate) => {
-                        answers.push(refusal(400, format!("request id {id} is in use")).body);
+                }
+                Ok(other) => {
+                    if let Err(error) = session.line.hear(Some(session), other, message.get().as_bytes()) {
+                        answers.push(error_response(503, None, &error).body);
                     }
-                    Err(NotServed::Full(limit)) => {
-                        answers.push(error_response(503, Some(&id), &peer::busy(limit)).body);
-                    }
-                },
-                Ok(other) => self.hear(session, other),
+                }
                 Err(bad) => answers.push(error_response(400, bad.id.as_ref(), &bad.error).body),
             }
         }
-        if answers.is_empty() {
-            exchange.abandon(Response::new(202));
-        } else {
-            exchange.finish(None, [b"[", answers.join(&b',').as_slice(), b"]"].concat());
+        if exchange.is_last() && !answers.is_empty() {
+            return exchange.finish(None, [b"[", answers.join(&b',').as_slice(), b"]"].concat());
         }
+        for answer in &answers {
+            if let Err(reason) = exchange.event(answer) {
+                log::debug!("an answer was not sent: {reason:?}");
+            }
+        }
+        exchange.skip();
     }
 
     /// A GET: the stream for what belongs to no request, or the rest of one that broke off.
@@ -279,10 +276,15 @@ impl Endpoint {
     pub(super) fn delete(&self, from: &Inbound<'_>, reply: Reply) {
         match self.session(from) {
             Ok(session) => {
-                self.sessions.end(&session.id);
+                self.sessions.end(&session.id, "the client has ended the session");
                 reply.answer(Response::new(204));
             }
             Err((status, problem)) => reply.answer(refusal(status, problem)),
         }
     }
+}
+
+/// Whether the id of a session may begin like this.
+fn fits(prefix: &str) -> bool {
+    (1..=64).contains(&prefix.len()) && prefix.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
+use super::modern::single;
 use super::wire::Head;
 use crate::http::mirrored::{Mirrored, check, of_schema};
 use crate::sync::{Mutex, lock};
@@ -35,7 +36,7 @@ impl MirroredTools {
     pub(super) fn check(&self, tool: &str, arguments: Option<&RawValue>, head: &Head) -> Result<(), String> {
         let known = self.known();
         match known.get(tool) {
-            Some(mirrored) => check(mirrored, arguments, |name| head.header(name)),
+            Some(mirrored) => check(mirrored, arguments, |name| single(head, name)),
             None => Ok(()),
         }
     }

@@ -12,21 +12,25 @@
 //! client does or leaves undone holds up another.
 
 mod answers;
+mod backend;
 mod builder;
 mod endpoint;
 mod events;
 mod exchange;
+mod greeting;
 mod guard;
 mod legacy;
 mod mirrored_tools;
 mod modern;
 mod origin;
 mod pair;
+mod relay;
 mod sealed;
 mod session;
 mod sessions;
 mod sse;
 mod standing;
+mod way;
 mod wire;
 
 use std::fmt;
@@ -39,13 +43,15 @@ use crossbeam_channel::{bounded, select};
 use endpoint::Endpoint;
 pub use events::{EventError, EventStore, MemoryEvents, Replay, StreamKey};
 pub use guard::Denied;
+use relay::{MAX_SERVERS, Relay};
 pub use sealed::SealedStates;
 pub use wire::Head;
 use wire::Wire;
 
 use crate::error::{Error, Result};
 use crate::server::Server;
-use crate::sync::Deadline;
+use crate::sync::{CancelToken, Deadline};
+use crate::transport::Transport;
 
 /// A [`Server`] behind a listening socket: Streamable HTTP in both eras, and HTTP+SSE for clients of 2024-11-05.
 ///
@@ -79,6 +85,43 @@ impl HttpServer {
         HttpServerBuilder::new(server)
     }
 
+    /// Serves what a server elsewhere serves, usually a child process that speaks over its stdin and stdout. `connect` makes what
+    /// reaches one.
+    ///
+    /// Messages pass unchanged, but for line breaks between their parts. How clients and servers are brought together depends
+    /// on the era, as over HTTP a request is all there is of a Modern client:
+    ///
+    /// - A Legacy client has a server of its own from its `initialize` until its session ends, and messages keep their ids. What
+    ///   the server asks and tells goes over the stream that its client has opened by a GET, or over that of a call that is open, or
+    ///   waits for the former; a `ping` that would have to wait is answered here. If the server ends, so does the session. By default
+    ///   there may be 32 of them, see [`max_sessions`](HttpServerBuilder::max_sessions); whoever is idle for longest makes room.
+    /// - Modern clients share one server, to which they are one client: it must not keep for one what no other may see. Ids, progress
+    ///   tokens and ids of subscriptions are replaced on the way there and put back on the way back; a client that closes its
+    ///   connection is told of as a cancellation. A notification that names none of these, such as a log message, is dropped:
+    ///   nobody can know whose it is. If the server ends, calls that are open fail with -32603 and the next request starts
+    ///   it again, after a pause if it ends again and again. If it only speaks Legacy, it says so itself.
+    ///
+    /// ```no_run
+    /// use tinymcp::http::HttpServer;
+    /// use tinymcp::transport::ChildProcess;
+    ///
+    /// let http = HttpServer::relay(|| ChildProcess::new("python3").arg("server.py")).bind("127.0.0.1:8000")?;
+    /// println!("serving {}", http.url());
+    /// let _stop = http.stop_token(); // for another thread
+    /// http.serve()?;
+    /// # Ok::<(), tinymcp::Error>(())
+    /// ```
+    #[must_use]
+    pub fn relay<T: Transport>(connect: impl Fn() -> T + Send + Sync + 'static) -> HttpServerBuilder {
+        HttpServerBuilder::of(Arc::new(Relay::new(connect)), MAX_SERVERS)
+    }
+
+    /// Ends the serving when it is fired, as [`ServerHandle::stop`](crate::ServerHandle::stop) does.
+    #[must_use]
+    pub fn stop_token(&self) -> CancelToken {
+        self.endpoint.backend.stop_token().clone()
+    }
+
     /// Where it listens: the port that the operating system chose, if it was bound to port 0.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
@@ -91,14 +134,14 @@ impl HttpServer {
         format!("http://{}{}", self.address(), self.endpoint.paths.mcp)
     }
 
-    /// Serves until [`ServerHandle::stop`](crate::ServerHandle::stop). Then nothing more is accepted, open streams end, and what
+    /// Serves until [`ServerHandle::stop`](crate::ServerHandle::stop), or its [`stop_token`](Self::stop_token). Then nothing more is accepted, open streams end, and what
     /// was accepted is finished, up to the server's grace.
     ///
     /// # Errors
     /// When a thread cannot be started.
     pub fn serve(self) -> Result<()> {
         let Self { wire, endpoint } = self;
-        let _cleanup = endpoint.server.begin_serving();
+        let _serving = endpoint.backend.begin_serving();
         let (over_tx, over) = bounded::<()>(0);
         let wire = &wire;
         std::thread::scope(|scope| {
@@ -108,7 +151,7 @@ impl HttpServer {
                     wire.run()
                 });
             let running = running.map_err(cannot_start)?;
-            let stopped = endpoint.server.stop_token().receiver();
+            let stopped = endpoint.backend.stop_token().receiver();
             select! {
                 recv(stopped) -> _ => {}
                 recv(over) -> _ => {}
@@ -124,11 +167,13 @@ impl HttpServer {
 
 /// In good order: streams that would never end, then what is being served, then what is known of clients.
 fn end(wire: &Wire<Endpoint>, endpoint: &Endpoint) {
-    let grace = endpoint.server.grace();
+    let grace = endpoint.backend.grace();
     endpoint.modern.end_subscriptions();
-    endpoint.modern.drain(Deadline::after(Some(grace)));
+    let deadline = Deadline::after(Some(grace));
+    endpoint.modern.drain(deadline);
+    endpoint.sessions.drain(deadline);
     endpoint.sessions.end_streams();
-    if !wire.stop(grace) {
+    if !wire.stop(deadline.remaining().unwrap_or(grace)) {
         log::warn!("requests are left unfinished after the grace of {}", crate::error::Seconds(grace));
     }
     endpoint.sessions.end_all();

@@ -7,50 +7,53 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::answers::error_response;
-use super::endpoint::Endpoint;
+use super::backend::Asked;
+use super::endpoint::{Endpoint, Inbound};
 use super::exchange::Exchange;
+use super::way::Way;
 use super::wire::{Head, Reply};
-use crate::context::Principal;
 use crate::http::{headers, value};
 use crate::json::{JsonError, Members, string};
 use crate::jsonrpc::{ErrorCode, ErrorObject, RequestId};
 use crate::method::Method;
-use crate::peer::{Call, Outlet, Request};
-use crate::protocol::meta;
+use crate::peer::{Call, Request};
+use crate::protocol::{ProtocolVersion, meta};
 
 /// A Modern request, or what ought to be one.
 pub(super) struct ModernRequest<'a> {
-    pub(super) head: &'a Head,
-    pub(super) principal: Option<Principal>,
+    pub(super) from: Inbound<'a>,
     pub(super) id: RequestId,
     pub(super) request: Request<'a>,
     /// The parameters.
     pub(super) members: Members<'a>,
-    /// The revision that `_meta` names, as it stands there.
-    pub(super) version: Option<&'a RawValue>,
+    /// Their `_meta`.
+    pub(super) meta: Members<'a>,
 }
 
 impl Endpoint {
     /// Serves a Modern request on the calling thread.
     pub(super) fn serve_modern(&self, modern: ModernRequest<'_>, reply: Reply) {
-        // A handshake of a client that knows nothing of these headers, where none is offered, is told so where it is read.
-        let is_handshake = modern.request.method == Method::Initialize.name() && modern.version.is_none();
+        // A handshake, where none is offered, is told so where it is read: such a client has other headers, or none.
+        let is_handshake = modern.request.method == Method::Initialize.name()
+            && self.backend.offered().latest_legacy().is_none();
         if let Some(error) = self.check(&modern).err().filter(|_| !is_handshake) {
             return reply.answer(error_response(400, Some(&modern.id), &error));
         }
-        let call = Arc::new(Call::by(modern.id, modern.principal));
+        let call = Arc::new(Call::by(modern.id, modern.from.principal.clone()));
         let exchange = Exchange::new(None, self.tap());
         // spec: 2026-07-28 basic/transports/streamable-http#cancellation (a closed stream MUST be taken as a cancellation)
-        let (given_up, gone) = (Arc::clone(&call), Arc::clone(&exchange));
+        let (given_up, gone, line) = (Arc::clone(&call), Arc::clone(&exchange), Arc::clone(&self.modern));
         reply.when_gone(Box::new(move || {
             gone.over();
             if given_up.close() {
                 given_up.cancel.cancel("the client closed the connection");
+                line.given_up(&given_up);
             }
         }));
         exchange.open(reply);
-        let outlet: Arc<dyn Outlet> = exchange.clone();
-        if let Some((error, body)) = self.run(self.modern_role(), &outlet, &call, modern.request) {
+        let way = Way::Exchange(Arc::clone(&exchange));
+        let asked = Asked { way: &way, call: &call, request: modern.request, message: modern.from.body };
+        if let Some((error, body)) = self.run(&*self.modern, asked) {
             if call.close() {
                 exchange.finish(error.as_ref(), body);
             }
@@ -59,19 +62,31 @@ impl Endpoint {
 
     /// spec: 2026-07-28 basic/transports/streamable-http#server-validation
     fn check(&self, modern: &ModernRequest<'_>) -> Result<(), ErrorObject> {
-        let ModernRequest { head, request, members, version, .. } = modern;
-        let header = single(head, headers::PROTOCOL_VERSION)?
+        let ModernRequest { from: Inbound { head, .. }, request, members, meta: fields, .. } = modern;
+        let header = single(head, headers::PROTOCOL_VERSION)
+            .map_err(mismatch)?
             .ok_or_else(|| mismatch("the MCP-Protocol-Version header is missing"))?;
         let at = |name: &'static str| {
             move |e: JsonError| ErrorObject::invalid_params(e.inside(name).inside("_meta").inside("params"))
         };
         let missing = || JsonError::new("missing");
-        let version = version.ok_or_else(missing).and_then(string).map_err(at(meta::PROTOCOL_VERSION))?;
+        let field =
+            |name| fields.iter().find(|(field, _)| *field == name).map(|(_, raw)| raw).ok_or_else(missing);
+        let version = field(meta::PROTOCOL_VERSION).and_then(string).map_err(at(meta::PROTOCOL_VERSION))?;
         if header != version {
             return Err(differs("MCP-Protocol-Version", header, &version));
         }
-        let sent =
-            single(head, headers::METHOD)?.ok_or_else(|| mismatch("the Mcp-Method header is missing"))?;
+        // One that is not served is told that first: it may have other metadata.
+        if self.backend.offered().contains(&ProtocolVersion::from(&*version)) {
+            let object = |raw: &RawValue| match raw.get().starts_with('{') {
+                true => Ok(()),
+                false => Err(JsonError::expected("an object", raw)),
+            };
+            field(meta::CLIENT_CAPABILITIES).and_then(object).map_err(at(meta::CLIENT_CAPABILITIES))?;
+        }
+        let sent = single(head, headers::METHOD)
+            .map_err(mismatch)?
+            .ok_or_else(|| mismatch("the Mcp-Method header is missing"))?;
         if sent != request.method {
             return Err(differs("Mcp-Method", sent, request.method));
         }
@@ -80,7 +95,7 @@ impl Endpoint {
             let body = members.iter().find(|(name, _)| *name == source).and_then(|(_, raw)| string(raw).ok());
             // Without it the body is at fault, which is told where it is read.
             if let Some(body) = body {
-                match single(head, headers::NAME)? {
+                match single(head, headers::NAME).map_err(mismatch)? {
                     Some(sent) => {
                         let sent = value::decode(sent).map_err(|e| mismatch(format!("Mcp-Name: {e}")))?;
                         if sent != body {
@@ -93,7 +108,7 @@ impl Endpoint {
                 }
                 if method == Method::ToolsCall {
                     let arguments = members.iter().find(|(name, _)| *name == "arguments").map(|(_, raw)| raw);
-                    self.check_mirrored(&body, arguments, head).map_err(mismatch)?;
+                    self.backend.check_mirrored(&body, arguments, head).map_err(mismatch)?;
                 }
             }
         }
@@ -101,12 +116,12 @@ impl Endpoint {
     }
 }
 
-/// The one value of a header.
-fn single<'a>(head: &'a Head, name: &str) -> Result<Option<&'a str>, ErrorObject> {
+/// The one value of a header. Of several, whoever looked at it before may have taken another one.
+pub(super) fn single<'a>(head: &'a Head, name: &str) -> Result<Option<&'a str>, String> {
     let mut values = head.headers(name);
     match (values.next(), values.next()) {
         (value, None) => Ok(value),
-        _ => Err(mismatch(format!("there are several {name} headers"))),
+        _ => Err(format!("there are several {name} headers")),
     }
 }
 

@@ -5,12 +5,14 @@
 use std::sync::Arc;
 
 use super::answers::{error_response, refusal};
-use super::endpoint::{Endpoint, Inbound};
+use super::backend::Asked;
+use super::endpoint::{Endpoint, Inbound, heard};
 use super::session::Session;
 use super::sse::write_event;
+use super::way::Way;
 use super::wire::{Reply, Response};
-use crate::jsonrpc::{ErrorObject, Incoming, begin_result};
-use crate::peer::{self, NotServed, Outlet, Request};
+use crate::jsonrpc::{ErrorObject, Incoming, RequestId, begin_result};
+use crate::peer::{self, NotServed, Request};
 
 impl Endpoint {
     /// A GET: a session, which lasts as long as its stream.
@@ -32,7 +34,7 @@ impl Endpoint {
         let (sessions, id) = (Arc::clone(&self.sessions), session.id.clone());
         let closed = move || {
             drop(in_use);
-            sessions.end(&id);
+            sessions.end(&id, "the client has left");
         };
         session.standing().open(reply, move || (first, None), closed);
     }
@@ -42,36 +44,31 @@ impl Endpoint {
         let query = from.head.query().unwrap_or_default();
         let id = query.split('&').find_map(|part| part.strip_prefix("sessionId=")).unwrap_or_default();
         let session = self.sessions.find(id).filter(|session| session.is_pair);
-        let Some(session) = session.filter(|session| session.principal == *from.principal) else {
+        let Some(session) = session.filter(|session| session.is_of(from.principal)) else {
             return reply.answer(refusal(404, "the session is unknown, or has ended"));
         };
         match Incoming::decode(from.body) {
             Ok(Incoming::Request { id, method, params }) => {
                 reply.answer(Response::new(202));
-                self.serve_pair(&session, id, Request { method: &method, params });
+                self.serve_pair(&session, from, id, Request { method: &method, params });
             }
             Ok(other) => {
-                self.hear(&session, other);
-                reply.answer(Response::new(202));
+                reply.answer(heard(session.line.hear(Some(&session), other, from.body)));
             }
             Err(bad) => reply.answer(error_response(400, bad.id.as_ref(), &bad.error)),
         }
     }
 
-    fn serve_pair(&self, session: &Arc<Session>, id: crate::jsonrpc::RequestId, request: Request<'_>) {
-        let tell = |message: &[u8]| {
-            if let Err(reason) = session.standing().message(message, true) {
-                log::debug!("an answer was not sent: {reason:?}");
-            }
-        };
+    fn serve_pair(&self, session: &Arc<Session>, from: &Inbound<'_>, id: RequestId, request: Request<'_>) {
+        let tell = |message: &[u8]| session.standing().answer_by(message);
         let refuse = |id, error: &ErrorObject| tell(&error_response(200, id, error).body);
-        if request.method == "ping" && !session.is_open(&id) {
+        if request.method == "ping" && session.line.is_here() && !session.is_open(&id) {
             let mut pong = Vec::new();
             begin_result(&mut pong, Some(&id));
             pong.extend_from_slice(b"{}}");
             return tell(&pong);
         }
-        let call = match session.begin(id.clone()) {
+        let call = match session.begin(id.clone(), from.principal) {
             Ok(call) => call,
             Err(NotServed::Duplicate) => {
                 let problem = format!("request id {id} is in use");
@@ -79,8 +76,9 @@ impl Endpoint {
             }
             Err(NotServed::Full(limit)) => return refuse(Some(&id), &peer::busy(limit)),
         };
-        let outlet: Arc<dyn Outlet> = session.standing().clone();
-        if let Some((_, answer)) = self.run(session.line.role(), &outlet, &call, request) {
+        let way = Way::Standing(Arc::clone(session.standing()));
+        let asked = Asked { way: &way, call: &call, request, message: from.body };
+        if let Some((_, answer)) = self.run(&*session.line, asked) {
             if session.finish(&call) {
                 tell(&answer);
             }

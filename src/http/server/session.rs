@@ -7,17 +7,17 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use super::answers::refusal;
+use super::backend::{Backend, Line};
 use super::events::{EventError, EventStore, Replay, StreamKey};
 use super::exchange::Exchange;
+use super::sessions::Sessions;
 use super::sse::{write_event, write_priming};
 use super::standing::Standing;
 use crate::context::Principal;
 use crate::jsonrpc::RequestId;
-use crate::peer::{Call, InFlight, Limits, NotServed, Pending};
+use crate::peer::{Call, InFlight, NotServed, Pending};
 use crate::protocol::ProtocolVersion;
-use crate::server::Line;
 use crate::sync::{Mutex, lock};
-use crate::transport::Tap;
 
 /// What a client is told to wait before it comes back, if nothing else is said.
 const RETRY: Duration = Duration::from_secs(1);
@@ -29,12 +29,16 @@ pub(super) struct Session {
     /// Whether it speaks the HTTP+SSE of 2024-11-05.
     pub(super) is_pair: bool,
     pub(super) principal: Option<Principal>,
-    pub(super) line: Line,
+    pub(super) line: Arc<dyn Line>,
+    /// Where it is found, until its end.
+    sessions: Weak<Sessions>,
     in_flight: InFlight,
     standing: Arc<Standing>,
     events: Option<Arc<dyn EventStore>>,
     /// The exchanges that a client can come back to, by stream. Held for a look-up. End: each one's answer.
     streams: Mutex<HashMap<StreamKey, Weak<Exchange>>>,
+    /// Those that wait without a thread. Held for a look-up. End: each one's answer.
+    open: Mutex<Vec<Weak<Exchange>>>,
     used: Mutex<Used>,
 }
 
@@ -63,26 +67,28 @@ pub(super) struct NewSession<'a> {
     pub(super) id: String,
     pub(super) is_pair: bool,
     pub(super) principal: Option<Principal>,
-    pub(super) line: Line,
-    pub(super) limits: &'a Limits,
+    pub(super) backend: &'a dyn Backend,
+    pub(super) sessions: &'a Arc<Sessions>,
     pub(super) events: Option<Arc<dyn EventStore>>,
-    pub(super) tap: Option<&'a Arc<dyn Tap>>,
 }
 
 impl Session {
     pub(super) fn new(new: NewSession<'_>) -> Arc<Self> {
-        let NewSession { id, is_pair, principal, line, limits, events, tap } = new;
+        let NewSession { id, is_pair, principal, backend, sessions, events } = new;
+        let limits = backend.limits();
         // A pair has one stream that nobody can come back to.
         let events = events.filter(|_| !is_pair);
         Arc::new_cyclic(|session| Self {
             id,
             is_pair,
             principal,
-            line,
+            line: backend.line(session),
+            sessions: Arc::downgrade(sessions),
             in_flight: InFlight::new(limits.in_flight),
-            standing: Arc::new(Standing::new(session, limits.pending, tap)),
+            standing: Arc::new(Standing::new(session, limits, backend.tap())),
             events,
             streams: Mutex::default(),
+            open: Mutex::default(),
             used: Mutex::new(Used { count: 0, since: Instant::now(), is_over: false }),
         })
     }
@@ -95,9 +101,14 @@ impl Session {
         self.standing.pending()
     }
 
-    /// Opens a call of the client.
-    pub(super) fn begin(&self, id: RequestId) -> Result<Arc<Call>, NotServed> {
-        self.in_flight.begin_by(id, self.principal.clone())
+    /// Whether it is a session of `principal`. What else is known of somebody may have changed meanwhile, as with each new token.
+    pub(super) fn is_of(&self, principal: &Option<Principal>) -> bool {
+        self.principal.as_ref().map(Principal::id) == principal.as_ref().map(Principal::id)
+    }
+
+    /// Opens a call of the client, which is made by `principal` as it is now.
+    pub(super) fn begin(&self, id: RequestId, principal: &Option<Principal>) -> Result<Arc<Call>, NotServed> {
+        self.in_flight.begin_by(id, principal.clone())
     }
 
     /// Whether `call` may be answered, by whoever asks first.
@@ -134,10 +145,10 @@ impl Session {
         (used.count == 0).then_some(used.since)
     }
 
-    /// Ends it: whatever is open is cancelled, and its streams end. Once; `false` if it had ended.
-    pub(super) fn end(&self, reason: &str) -> bool {
+    /// Ends it: whatever is open is cancelled, and its streams end.
+    pub(super) fn end(&self, reason: &str) {
         if std::mem::replace(&mut lock(&self.used).is_over, true) {
-            return false;
+            return;
         }
         self.in_flight.cancel_all(reason);
         let streams = std::mem::take(&mut *lock(&self.streams));
@@ -145,11 +156,50 @@ impl Session {
             .into_values()
             .filter_map(|exchange| exchange.upgrade())
             .for_each(|exchange| exchange.abandon(refusal(404, reason)));
+        let open = std::mem::take(&mut *lock(&self.open));
+        open.iter().filter_map(Weak::upgrade).for_each(|exchange| exchange.abandon(refusal(404, reason)));
+        self.line.end(reason);
         self.standing.end();
         if let Some(events) = &self.events {
             failed(events.forget(&self.id));
         }
-        true
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        lock(&self.used).is_over
+    }
+
+    /// Ends it from within: nobody finds it any more.
+    pub(super) fn leave(&self, reason: &str) {
+        if let Some(sessions) = self.sessions.upgrade() {
+            sessions.end(&self.id, reason);
+        }
+    }
+
+    /// The answer to `exchange` comes later. Until then the client hears over it what it opened no stream for.
+    ///
+    /// spec: 2025-11-25 basic/utilities/tasks#input-required-status (a client waits for a result to be asked)
+    pub(super) fn stays_open(&self, exchange: &Arc<Exchange>) {
+        let exchange_is = |other: &Weak<Exchange>| std::ptr::eq(other.as_ptr(), Arc::as_ptr(exchange));
+        {
+            let mut open = lock(&self.open);
+            if !open.iter().any(exchange_is) {
+                open.push(Arc::downgrade(exchange));
+            }
+        }
+        self.standing.hand_over(exchange);
+    }
+
+    /// An exchange that waits, if there is one.
+    pub(super) fn open_exchange(&self) -> Option<Arc<Exchange>> {
+        let mut open = lock(&self.open);
+        open.retain(|exchange| exchange.upgrade().is_some_and(|exchange| exchange.is_open()));
+        open.first()?.upgrade()
+    }
+
+    /// Whether its client can be told something now.
+    pub(super) fn is_heard(&self) -> bool {
+        self.standing.is_open() || self.open_exchange().is_some()
     }
 
     /// Whether its client can be told to come back.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Condvar, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::session::Session;
+use crate::sync::Deadline;
 
 /// Every session by its id.
 ///
@@ -70,9 +71,15 @@ impl Sessions {
     }
 
     /// Ends a session; `false` if there is none of this id.
-    pub(super) fn end(&self, id: &str) -> bool {
+    pub(super) fn end(&self, id: &str, reason: &str) -> bool {
         let session = self.table().sessions.remove(id);
-        session.map(|session| session.end("the session has ended")).is_some()
+        session.map(|session| session.end(reason)).is_some()
+    }
+
+    /// Waits for what is to be answered without a thread that serves it.
+    pub(super) fn drain(&self, deadline: Deadline) {
+        let sessions: Vec<_> = self.table().sessions.values().cloned().collect();
+        sessions.iter().for_each(|session| session.line.drain(deadline));
     }
 
     /// Ends the streams that wait for nothing in particular. What is being served goes on.
@@ -88,7 +95,9 @@ impl Sessions {
         let sessions = std::mem::take(&mut table.sessions);
         drop(table);
         self.wake.notify_all();
-        sessions.into_values().for_each(|session| drop(session.end("the server is ending")));
+        for session in sessions.into_values() {
+            session.end("the server is ending");
+        }
     }
 
     /// Ends what is idle for too long, until nothing is left.
@@ -109,7 +118,9 @@ impl Sessions {
             }
             due.iter().for_each(|session| drop(table.sessions.remove(&session.id)));
             drop(table);
-            due.into_iter().for_each(|session| drop(session.end("the session was idle for too long")));
+            for session in due {
+                session.end("the session was idle for too long");
+            }
             table = self.table();
         }
         table.is_swept = false;

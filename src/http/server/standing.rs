@@ -6,12 +6,12 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
 use super::events::StreamKey;
-use super::exchange::{answer_message, not_sent, notice};
+use super::exchange::{Exchange, answer_message, not_sent, notice};
 use super::session::Session;
 use super::sse::write_event;
-use super::wire::{self, EventStream, Reply};
+use super::wire::{self, EventStream, NotWritten, Reply};
 use crate::jsonrpc::ErrorObject;
-use crate::peer::{Call, NotSent, Outlet, Pending};
+use crate::peer::{Call, Limits, NotSent, Outlet, Pending};
 use crate::sync::{Mutex, lock};
 use crate::transport::{Direction, Tap, show};
 
@@ -23,6 +23,8 @@ pub(super) struct Standing {
     session: Weak<Session>,
     /// Who waits for answers of the client.
     pending: Pending,
+    /// Answers that wait for a client that does not read.
+    unsent_bytes: usize,
     /// Held while something is sent, which never waits.
     state: Mutex<State>,
     tap: Option<Arc<dyn Tap>>,
@@ -39,9 +41,14 @@ struct State {
 }
 
 impl Standing {
-    pub(super) fn new(session: &Weak<Session>, pending: usize, tap: Option<&Arc<dyn Tap>>) -> Self {
-        let (session, tap) = (Weak::clone(session), tap.cloned());
-        Self { session, pending: Pending::new(pending), state: Mutex::default(), tap }
+    pub(super) fn new(session: &Weak<Session>, limits: &Limits, tap: Option<&Arc<dyn Tap>>) -> Self {
+        Self {
+            session: Weak::clone(session),
+            pending: Pending::new(limits.pending),
+            unsent_bytes: limits.unsent_bytes,
+            state: Mutex::default(),
+            tap: tap.cloned(),
+        }
     }
 
     pub(super) fn pending(&self) -> &Pending {
@@ -89,6 +96,11 @@ impl Standing {
         }
     }
 
+    /// Whether the client has it open.
+    pub(super) fn is_open(&self) -> bool {
+        lock(&self.state).stream.is_some()
+    }
+
     /// Whether a stream of this name is, or was at last, this one.
     pub(super) fn is(&self, id: &StreamKey) -> bool {
         lock(&self.state).id.as_ref() == Some(id)
@@ -112,31 +124,88 @@ impl Standing {
         }
     }
 
-    /// Sends a message, or has it wait. `is_answer`: there is always room for it.
-    pub(super) fn message(&self, message: &[u8], is_answer: bool) -> Result<(), NotSent> {
+    /// Sends a message, or has it wait.
+    pub(super) fn message(&self, message: &[u8]) -> Result<(), NotSent> {
         let message = message.strip_suffix(b"\n").unwrap_or(message);
-        let mut state = lock(&self.state);
-        if state.is_over {
-            return Err(NotSent::Closed("the session has ended".to_owned()));
-        }
-        let sent = match &state.stream {
-            Some(stream) => {
-                let event = self.event(state.id.as_ref(), message);
-                if is_answer { stream.push(&event) } else { stream.send(&event) }.map_err(not_sent)
+        let sent = self.over_stream(message, EventStream::send).unwrap_or_else(|| {
+            // It has opened none, but waits for an answer.
+            let exchange = self.session.upgrade().and_then(|session| session.open_exchange());
+            match exchange.map(|exchange| exchange.event(message)) {
+                Some(Ok(())) => Ok(()),
+                _ => self.have_wait(message),
             }
-            None => {
-                if state.waiting.len() == WAITING {
-                    state.waiting.pop_front();
+        });
+        self.show(&sent, message);
+        sent
+    }
+
+    /// Sends an answer, for which there is more room than for other messages. If there is none, that is the end of the session.
+    pub(super) fn answer_by(&self, message: &[u8]) {
+        let room = self.unsent_bytes;
+        let sent = self
+            .over_stream(message, |stream, event| stream.push(event, room))
+            .unwrap_or_else(|| Err(NotSent::Closed("the client has closed its stream".to_owned())));
+        self.show(&sent, message);
+        match sent {
+            Ok(()) => {}
+            Err(NotSent::Closed(reason)) => log::debug!("an answer was not sent: {reason}"),
+            Err(NotSent::Full(limit)) => {
+                log::warn!("a session is ended: {limit} bytes wait for a client that does not read");
+                if let Some(session) = self.session.upgrade() {
+                    session.leave("the client does not read");
                 }
-                state.waiting.push_back(message.to_vec());
-                Ok(())
             }
-        };
-        drop(state);
-        if let (Ok(()), Some(tap)) = (&sent, &self.tap) {
+        }
+    }
+
+    /// `None`: there is no stream.
+    fn over_stream(
+        &self,
+        message: &[u8],
+        send: impl FnOnce(&EventStream, &[u8]) -> Result<(), NotWritten>,
+    ) -> Option<Result<(), NotSent>> {
+        let state = lock(&self.state);
+        if state.is_over {
+            return Some(Err(NotSent::Closed("the session has ended".to_owned())));
+        }
+        let stream = state.stream.as_ref()?;
+        Some(send(stream, &self.event(state.id.as_ref(), message)).map_err(not_sent))
+    }
+
+    fn have_wait(&self, message: &[u8]) -> Result<(), NotSent> {
+        let mut state = lock(&self.state);
+        // It may have been opened in this moment.
+        if let Some(stream) = &state.stream {
+            return stream.send(&self.event(state.id.as_ref(), message)).map_err(not_sent);
+        }
+        let bytes = |state: &State| state.waiting.iter().map(Vec::len).sum::<usize>() + message.len();
+        while state.waiting.len() == WAITING
+            || (!state.waiting.is_empty() && bytes(&state) > self.unsent_bytes)
+        {
+            state.waiting.pop_front();
+        }
+        state.waiting.push_back(message.to_vec());
+        Ok(())
+    }
+
+    fn show(&self, sent: &Result<(), NotSent>, message: &[u8]) {
+        if let (Ok(()), Some(tap)) = (sent, &self.tap) {
             show(&**tap, Direction::Sent, message);
         }
-        sent
+    }
+
+    /// What waits goes over the answer that the client waits for, unless it has a stream.
+    pub(super) fn hand_over(&self, exchange: &Exchange) {
+        let waiting = {
+            let mut state = lock(&self.state);
+            if state.stream.is_some() { VecDeque::new() } else { std::mem::take(&mut state.waiting) }
+        };
+        for message in waiting {
+            // It may have been answered in this moment.
+            if let Err(reason) = exchange.event(&message).or_else(|_| self.have_wait(&message)) {
+                log::debug!("dropped a message of a session: {reason:?}");
+            }
+        }
     }
 
     fn event(&self, id: Option<&StreamKey>, message: &[u8]) -> Vec<u8> {
@@ -151,12 +220,12 @@ impl Standing {
 impl Outlet for Standing {
     fn notify(&self, call: &Call, method: &str, params: &str, is_due: &dyn Fn() -> bool) -> bool {
         let message = notice(method, Some(params));
-        let sent = call.while_open(|| is_due().then(|| self.message(&message, false))).flatten();
+        let sent = call.while_open(|| is_due().then(|| self.message(&message))).flatten();
         matches!(sent, Some(Ok(())))
     }
 
     fn post(&self, call: Option<&Call>, method: &str, params: Option<&str>) -> Result<(), NotSent> {
-        let send = || self.message(&notice(method, params), false);
+        let send = || self.message(&notice(method, params));
         let ended = || Err(NotSent::Closed("the request has ended".to_owned()));
         call.map_or_else(|| Some(send()), |call| call.while_open(send)).unwrap_or_else(ended)
     }
@@ -166,7 +235,7 @@ impl Outlet for Standing {
     }
 
     fn send(&self, _call: &Call, frame: &[u8]) -> Result<(), NotSent> {
-        self.message(frame, false)
+        self.message(frame)
     }
 
     fn look_after(&self) {
@@ -174,10 +243,15 @@ impl Outlet for Standing {
     }
 
     fn answer(&self, call: &Arc<Call>, result: Result<&str, &ErrorObject>, _waits: bool) {
+        self.answer_with(call, &answer_message(call, result));
+    }
+}
+
+impl Standing {
+    /// Answers `call` with a whole message, unless it has ended.
+    pub(super) fn answer_with(&self, call: &Arc<Call>, message: &[u8]) {
         if self.session.upgrade().is_some_and(|session| session.finish(call)) {
-            if let Err(reason) = self.message(&answer_message(call, result), true) {
-                log::debug!("an answer was not sent: {reason:?}");
-            }
+            self.answer_by(message);
         }
     }
 }

@@ -179,16 +179,18 @@ impl Marks {
     /// Takes out the subscriptions of `connection`, or, if not `listens`, what its handshake opened, with what is still to be
     /// told. It can have no more of either.
     pub(super) fn close(&mut self, connection: u64, listens: bool) -> Vec<Turn> {
-        self.shares.retain(|share| share.connection != connection);
+        if let Some(at) = self.shares.iter().position(|share| share.connection == connection) {
+            self.shares.swap_remove(at);
+        }
         let mut turns = Vec::new();
-        self.listeners.retain_mut(|listener| {
-            let is_meant = listener.connection == connection && listener.is_listen() == listens;
-            // Nothing precedes an acknowledgement that is under way; who sends it finds the listener gone.
-            if is_meant && listener.is_ready && listener.is_alive() {
+        for mut listener in std::mem::take(&mut self.listeners) {
+            if listener.connection != connection || listener.is_listen() != listens {
+                self.listeners.push(listener);
+            } else if listener.is_ready && listener.is_alive() {
+                // Nothing precedes an acknowledgement that is under way; who sends it finds the listener gone.
                 turns.extend(listener.turn());
             }
-            !is_meant
-        });
+        }
         turns
     }
 
@@ -217,16 +219,18 @@ impl Marks {
         let share =
             self.shares.iter_mut().find(|share| share.connection == connection).ok_or(NO_CONNECTION)?;
         let most = share.most;
-        if share.listens + listens > most.listens {
-            return Err(format!("server busy: {} subscriptions are open", most.listens));
-        }
-        if share.subjects + subjects > most.subjects {
-            let subjects = most.subjects;
-            return Err(format!(
-                "server busy: no more than {subjects} resources and tasks are watched for a connection"
-            ));
-        }
-        Ok(share)
+        let (limit, what) = if share.listens + listens > most.listens {
+            (most.listens, "subscriptions are open")
+        } else if share.subjects + subjects > most.subjects {
+            (most.subjects, "resources and tasks are watched")
+        } else {
+            return Ok(share);
+        };
+        Err(format!("server busy: no more than {limit} {what} for a connection"))
+    }
+
+    fn share(&mut self, connection: u64) -> Option<&mut Share> {
+        self.shares.iter_mut().find(|share| share.connection == connection)
     }
 
     fn find(&mut self, key: u64) -> Option<&mut Listener> {
@@ -270,7 +274,7 @@ impl Marks {
         if let Some(at) = listener.due.iter().position(is_due) {
             listener.due.remove(at);
         }
-        if let Some(share) = self.shares.iter_mut().find(|share| share.connection == connection) {
+        if let Some(share) = self.share(connection) {
             share.subjects -= 1;
         }
     }
@@ -323,17 +327,14 @@ impl Marks {
 
     /// Forgets those whose request or connection has ended.
     pub(super) fn prune(&mut self) {
-        let shares = &mut self.shares;
-        self.listeners.retain(|listener| {
-            let is_alive = listener.is_alive();
-            if !is_alive {
-                if let Some(share) = shares.iter_mut().find(|share| share.connection == listener.connection) {
-                    share.listens -= usize::from(listener.is_listen());
-                    share.subjects -= listener.subjects();
-                }
+        for listener in std::mem::take(&mut self.listeners) {
+            if listener.is_alive() {
+                self.listeners.push(listener);
+            } else if let Some(share) = self.share(listener.connection) {
+                share.listens -= usize::from(listener.is_listen());
+                share.subjects -= listener.subjects();
             }
-            is_alive
-        });
+        }
         self.prune_at = 2 * self.listeners.len();
     }
 

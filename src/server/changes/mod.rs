@@ -89,7 +89,9 @@ impl Changes {
 
     /// Ends what the handshake of `connection` opened, after a last word.
     pub(super) fn forget(&self, connection: u64) {
-        self.take_out(connection, false).iter().for_each(|turn| drop(self.send(turn)));
+        for turn in self.take_out(connection, false) {
+            self.send(&turn);
+        }
         // Perhaps that was the last one.
         self.wake.notify_one();
     }

@@ -26,9 +26,9 @@ use super::changes::Changes;
 use super::connection::Nowhere;
 use super::feature::Feature;
 use super::listen::{Filter, TASKS, bad_filter};
-use crate::context::Asker;
+use crate::context::{Asker, Context, Rounds};
 use crate::json::{FromJson, Json, JsonError, Members, Object};
-use crate::jsonrpc::{ErrorCode, ErrorObject, RequestId};
+use crate::jsonrpc::{ErrorCode, ErrorObject};
 use crate::method::Method;
 use crate::peer::{Call, Ground, Outlet, Served};
 use crate::protocol::task::legacy::{CreateTaskResult, ListTasksResult, TaskMetadata, TasksCapability};
@@ -111,7 +111,7 @@ impl TaskFeature {
         }
     }
 
-    /// How long the task is to live that a call becomes; `None` if it becomes none.
+    /// How long the task is to live that a call becomes; `None` if it becomes none, or not before its handler has it so.
     ///
     /// # Errors
     /// When it can only be a task, and its client cannot deal with one; or the other way round.
@@ -119,10 +119,17 @@ impl TaskFeature {
         let options = &self.tasks.options;
         if asked.is_modern() {
             // spec: seps/2663-tasks-extension#capability-negotiation (the server decides)
+            if mode == TaskMode::Never {
+                return Ok(None);
+            }
+            let is_able = asked.declares(TASKS_EXTENSION);
             return match mode {
-                TaskMode::Never => Ok(None),
-                TaskMode::Optional if !asked.declares(TASKS_EXTENSION) || goes_on(asked) => Ok(None),
-                TaskMode::Required if !asked.declares(TASKS_EXTENSION) => Err(extension_required()),
+                TaskMode::Required | TaskMode::RequiredLater if !is_able => Err(extension_required()),
+                TaskMode::OptionalLater | TaskMode::RequiredLater => {
+                    asked.may_begin = is_able;
+                    Ok(None)
+                }
+                TaskMode::Optional if !is_able || goes_on(asked) => Ok(None),
                 _ => Ok(Some(options.lifetime(None))),
             };
         }
@@ -132,7 +139,7 @@ impl TaskFeature {
         let refused = |problem: &str| Err(ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, problem));
         match (mode, wish) {
             (TaskMode::Never, Some(_)) => refused("this tool does not run as a task"),
-            (TaskMode::Required, None) => refused("this tool runs only as a task"),
+            (TaskMode::Required | TaskMode::RequiredLater, None) => refused("this tool runs only as a task"),
             (_, None) => Ok(None),
             (_, Some(wish)) => {
                 let ttl = TaskMetadata::from_json(wish).ok().and_then(|wish| wish.ttl);
@@ -141,17 +148,23 @@ impl TaskFeature {
         }
     }
 
-    /// Makes a task of a call.
+    /// Makes a task of a call, of which so much is known.
+    ///
+    /// # Errors
+    /// When there is no room for it.
     fn create(
         &self,
         asked: &mut Asked<'_>,
         tool: &Arc<dyn Tool>,
         ttl: Duration,
+        known: Rounds,
     ) -> Result<Task, ErrorObject> {
+        let known_bytes = known.bytes();
         let owner = owner(asked);
         let (number, id) = self.tasks.with(|store, _| store.next_id());
         // spec: seps/2663-tasks-extension#task-cancellation (`notifications/cancelled` does not reach it)
-        let call = Arc::new(Call::new(RequestId::clone(&asked.serving.call.id)));
+        let Call { id: request, principal, .. } = &**asked.serving.call;
+        let call = Arc::new(Call::by(request.clone(), principal.clone()));
         let patience = asked.server.config.input_time;
         let tasks = Arc::downgrade(&self.tasks);
         let (outlet, asker): (Arc<dyn Outlet>, Arc<dyn Asker>) = match owner {
@@ -168,7 +181,7 @@ impl TaskFeature {
                 (Arc::new(relay), Arc::new(caller))
             }
         };
-        let cx = asked.task_context(&outlet, &call, asker)?;
+        let cx = asked.task_context(&outlet, &call, asker, known);
         let arguments = asked.members.take("arguments").map(Json::of_frame);
         let enter = asked.server.config.enter;
         let run = Run { id: id.clone(), tool: Arc::clone(tool), arguments, cx, enter };
@@ -179,7 +192,7 @@ impl TaskFeature {
                 tasks.finish(&run.id, outcome);
             }
         });
-        let bytes = asked.serving.request.params.map_or(0, |params| params.get().len());
+        let bytes = asked.serving.request.params.map_or(0, |params| params.get().len()) + known_bytes;
         let new = NewTask { number, id: id.clone(), owner, ttl, call, job, bytes };
         self.tasks.with(|store, now| store.insert(new, now))
     }
@@ -201,6 +214,16 @@ impl TaskFeature {
         };
         let outcome = Outcome::Error(ErrorObject::internal(problem));
         self.tasks.with(|store, now| store.finish(id, outcome, now));
+    }
+
+    /// Has a task begun that its request is answered with.
+    fn begin_told(&self, asked: &Asked<'_>, task: Task, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
+        self.begin(&task.task_id);
+        if asked.is_modern() {
+            asked.write_lowered(out, &task.into_created())
+        } else {
+            asked.write_lowered(out, &CreateTaskResult::new(&task))
+        }
     }
 
     fn answer(&self, asked: &mut Asked<'_>, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
@@ -337,24 +360,42 @@ impl Feature for TaskFeature {
         if is_told_of && asked.serving.ground == Ground::Reader {
             return Some(Served::Elsewhere); // sending that answer may take long
         }
-        let task = match self.create(asked, tool, ttl) {
+        let known = match asked.resumed() {
+            Ok(known) => known,
+            Err(error) => return Some(Served::Answered(Err(error))),
+        };
+        let task = match self.create(asked, tool, ttl, known) {
             Ok(task) => task,
             Err(error) => return Some(Served::Answered(Err(error))),
         };
-        let id = task.task_id.clone();
         if is_told_of {
+            let id = task.task_id.clone();
             let result = Json::new(&CreateTaskResult::new(&task)).map_err(ErrorObject::internal);
             let answer = result.as_ref().map(Json::as_str);
             asked.serving.outlet.answer(asked.serving.call, answer, true);
             self.begin(&id);
             return Some(Served::Open);
         }
-        self.begin(&id);
-        Some(Served::Answered(if asked.is_modern() {
-            asked.write_lowered(out, &task.into_created())
-        } else {
-            asked.write_lowered(out, &CreateTaskResult::new(&task))
-        }))
+        Some(Served::Answered(self.begin_told(asked, task, out)))
+    }
+
+    fn take_begun(
+        &self,
+        asked: &mut Asked<'_>,
+        tool: &Arc<dyn Tool>,
+        cx: &Context,
+        out: &mut Vec<u8>,
+    ) -> Option<Result<(), ErrorObject>> {
+        let known = cx.begun()?;
+        if cx.is_cancelled() {
+            return None; // nobody would learn of the task
+        }
+        // The handler has taken its arguments, and is to have them again.
+        asked.members =
+            asked.serving.request.params.and_then(|params| Members::of(params).ok()).unwrap_or_default();
+        let ttl = self.tasks.options.lifetime(None);
+        let task = self.create(asked, tool, ttl, known);
+        Some(task.and_then(|task| self.begin_told(asked, task, out)))
     }
 
     fn tell_changes(&self, changes: &Arc<Changes>) -> Option<ChangeListener> {

@@ -57,7 +57,11 @@ impl Run {
                 && self.cx.protocol_version().is_modern()
                 && error.protocol_error().is_some_and(is_answered);
             // As after a round of a call: what was required is done, or is an error.
-            if may_go_on { self.execute() } else { Err(error) }
+            if !may_go_on {
+                return Err(error);
+            }
+            self.cx.start_over();
+            self.execute()
         });
         result.or_else(ToolError::into_result)
     }

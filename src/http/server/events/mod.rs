@@ -328,8 +328,8 @@ impl Kept {
             self.give_up(oldest);
         }
         while self.bytes > MAX_BYTES {
-            let oldest = self.events.keys().next().copied();
-            oldest.map(|oldest| self.give_up(oldest));
+            let Some((&oldest, _)) = self.events.first_key_value() else { break };
+            self.give_up(oldest);
         }
         number
     }

@@ -30,6 +30,19 @@ impl Connection {
         });
     }
 
+    /// Nobody will answer. A peer that has gone is not told: it was given up for that.
+    pub(super) fn unanswered(&self, turn: u32, manner: Manner) {
+        let mut state = self.lock();
+        if state.turn == turn && state.is_open && (state.has_ended || state.is_broken) {
+            let rest = self.close(&mut state);
+            drop(state);
+            return rest.settle();
+        }
+        drop(state);
+        log::error!("a request was not answered");
+        self.answer(turn, manner, Response::new(500));
+    }
+
     /// Begins an answer that goes on.
     pub(super) fn open_stream(
         &self,

@@ -13,6 +13,9 @@ use super::{Limits, Response};
 /// Room is made for so much of a body at once, whatever length its peer promises.
 const BODY_ROOM: usize = 64 * 1024;
 
+/// Before a request so many empty lines are passed over.
+const EMPTY_LINES: usize = 8;
+
 /// What a connection has received. Belongs to one thread at a time: the one that reads. Between requests it holds no memory.
 #[derive(Debug)]
 pub(super) struct Inbox {
@@ -20,6 +23,8 @@ pub(super) struct Inbox {
     input: Vec<u8>,
     /// So far the end of the head was looked for.
     scanned: usize,
+    /// Empty lines before the next request.
+    empty_lines: usize,
     arriving: Option<Box<Arriving>>,
     held: Held,
 }
@@ -122,7 +127,7 @@ impl Drop for Held {
 
 impl Inbox {
     pub(super) fn new(held: Held) -> Self {
-        Self { input: Vec::new(), scanned: 0, arriving: None, held }
+        Self { input: Vec::new(), scanned: 0, empty_lines: 0, arriving: None, held }
     }
 
     /// Whether bytes lie here that could be the next request.
@@ -203,12 +208,16 @@ impl Inbox {
         while let Some(after) = rest.strip_prefix(b"\r\n") {
             *rest = after;
             self.scanned = 0;
+            self.empty_lines += 1;
+            if self.empty_lines > EMPTY_LINES {
+                return Err(Refusal::bad("too many empty lines before a request").refuse(Manner::LAST));
+            }
         }
         let length = self.head_length(rest, limits).map_err(|refusal| refusal.refuse(Manner::LAST))?;
         let Some(length) = length else { return more() };
         let (head, after) = rest.split_at(length);
         *rest = after;
-        self.scanned = 0;
+        (self.scanned, self.empty_lines) = (0, 0);
         let parsed = parse(head, peer, limits).map_err(|refusal| refusal.refuse(Manner::LAST))?;
         let Parsed { head, body, manner, expects_continue } = parsed;
         let admitted = admit(&head).map_err(|response| Refused { response, manner })?;

@@ -79,6 +79,13 @@ pub(crate) trait Service: Send + Sync + Sized + 'static {
     /// Serves a request, on a thread of its own for as long as it takes. A reply that is dropped unanswered is a 500.
     fn serve(&self, request: Request<Self::Admitted>, reply: Reply);
 
+    /// Whether the request runs nobody else's code and is served at once. It needs no place then: what others wait for may be
+    /// in it. Only asked when there is no place.
+    fn is_quick(&self, request: &Request<Self::Admitted>) -> bool {
+        let _ = request;
+        false
+    }
+
     /// Answers that there is no room: as many requests as allowed wait already.
     fn busy(&self, limit: usize) -> Response;
 }

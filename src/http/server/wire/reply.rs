@@ -28,7 +28,7 @@ struct Exchange {
     manner: Manner,
 }
 
-/// The right to answer one request. Dropped unanswered it is a 500.
+/// The right to answer one request. Dropped unanswered it is a 500, unless the peer has gone.
 #[derive(Debug)]
 pub(crate) struct Reply {
     /// Until it is answered.
@@ -70,8 +70,7 @@ impl Reply {
 impl Drop for Reply {
     fn drop(&mut self) {
         if let Some(Exchange { connection, turn, manner }) = self.exchange.take() {
-            log::error!("a request was not answered");
-            connection.answer(turn, manner, Response::new(500));
+            connection.unanswered(turn, manner);
         }
     }
 }
@@ -103,13 +102,13 @@ impl EventStream {
         connection.send(*turn, *manner, events, connection.common.limits.stream_bytes)
     }
 
-    /// The same for an answer among others on the stream: there is always room for it.
+    /// The same with another limit: for answers among events.
     ///
     /// # Errors
-    /// `Gone`.
-    pub(crate) fn push(&self, events: &[u8]) -> Result<(), NotWritten> {
+    /// `Full` with the limit, `Gone`.
+    pub(crate) fn push(&self, events: &[u8], limit: usize) -> Result<(), NotWritten> {
         let Exchange { connection, turn, manner } = &self.exchange.0;
-        connection.send(*turn, *manner, events, usize::MAX)
+        connection.send(*turn, *manner, events, limit)
     }
 
     /// Sends whole events, for which there is always room, and ends the answer. The connection can serve another request then.

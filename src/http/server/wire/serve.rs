@@ -75,7 +75,15 @@ fn attend<S: Service>(
         }
     };
     let Some(task) = task else { return };
-    match crew.take_place() {
+    let mut turn = crew.take_place();
+    if !matches!(turn, Turn::Now) {
+        drop(turn); // the service is asked without the lock
+        if guarded("is_quick", || service.is_quick(&task.request)) == Some(true) {
+            return serve(&**service, task);
+        }
+        turn = crew.take_place();
+    }
+    match turn {
         Turn::Now => {
             serve(&**service, task);
             finish(crew, crew.next_or_leave());

@@ -95,7 +95,7 @@ fn who_does_not_read_is_closed() {
             reply.answer(response(200, much));
         } else {
             let stream = reply.stream(&[], b"");
-            assert_eq!(stream.push(&much), Ok(()));
+            assert_eq!(stream.push(&much, usize::MAX), Ok(()));
             stream.finish(b"");
         }
     });
@@ -120,9 +120,9 @@ fn more_to_read_is_no_more_time_to_read_it() {
         let gone = gone_tx.clone();
         let stream = reply.stream(&[], b"");
         stream.when_gone(Box::new(move || tell(&gone, ())));
-        stream.push(&vec![b'x'; 32 * 1024 * 1024]).expect("there is always room");
+        stream.push(&vec![b'x'; 32 * 1024 * 1024], usize::MAX).expect("there is always room");
         let start = Instant::now();
-        while stream.push(b"data: more\n\n").is_ok() && start.elapsed() < SOON {
+        while stream.push(b"data: more\n\n", usize::MAX).is_ok() && start.elapsed() < SOON {
             std::thread::sleep(SHORT / 10);
         }
     });

@@ -68,7 +68,7 @@ fn a_stream_that_is_not_read_is_full_and_loses_nothing() {
         };
         assert_eq!(full, NotWritten::Full(64 * 1024));
         for part in ["data: an answer\n\n".to_owned(), format!("data: {}\n\n", "y".repeat(200_000))] {
-            assert_eq!(stream.push(part.as_bytes()), Ok(()));
+            assert_eq!(stream.push(part.as_bytes(), usize::MAX), Ok(()));
             sent.push(part);
         }
         assert_eq!(stream.send(b"data: not yet\n\n"), Err(NotWritten::Full(64 * 1024)));
@@ -234,7 +234,7 @@ fn many_threads_may_send_on_one_stream() {
             let stream = stream.clone();
             std::thread::spawn(move || {
                 for _ in 0..500 {
-                    stream.push(format!("data: {n}\n\n").as_bytes()).expect("there is room");
+                    stream.push(format!("data: {n}\n\n").as_bytes(), usize::MAX).expect("there is room");
                 }
             })
         })
