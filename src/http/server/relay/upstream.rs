@@ -1,6 +1,7 @@
 //! [`Upstream`]: a connection to a server, and the one thread that reads from it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
@@ -115,13 +116,16 @@ impl Upstream {
         if self.link.has_ended() {
             // Something that it has started may hold its output open: then nothing else says so.
             self.close();
-            return Err(NotSent::Closed("the server has ended".to_owned()));
+            return Err(NotSent::Closed(has_ended(self.link.exit_status())));
         }
-        let sent = self.outbox.send(&[message.as_bytes(), b"\n"].concat());
-        if let Err(NotSent::Closed(_)) = &sent {
-            self.close();
+        match self.outbox.send(&[message.as_bytes(), b"\n"].concat()) {
+            Err(NotSent::Closed(problem)) => {
+                log::debug!("{}: {problem}", self.name());
+                self.close();
+                Err(NotSent::Closed(has_ended(self.link.exit_status())))
+            }
+            sent => sent,
         }
-        sent
     }
 
     pub(super) fn has_answered(&self) -> bool {
@@ -149,7 +153,7 @@ impl Upstream {
         // Its last answers are still to be read, unless something that it has started holds its output open. Nothing is ever
         // sent: this ends by the disconnection or by the time.
         let _ = self.reading.recv_timeout(LAST_WORDS);
-        self.tell_end("the server has ended");
+        self.tell_end(&has_ended(ending.status));
         lock(&self.slot).take();
     }
 
@@ -158,11 +162,8 @@ impl Upstream {
         let is_awaited = self.is_ending.swap(true, Ordering::SeqCst);
         // First, so that whoever sends from now on knows, and whoever has sent is told.
         self.outbox.close(&problem);
-        let mut reason = "the server has ended".to_owned();
+        let reason = has_ended(self.link.exit_status());
         if !is_awaited {
-            if let Some(status) = self.link.exit_status() {
-                reason = format!("{reason} ({status})");
-            }
             let stderr = self.link.stderr_tail();
             let said = if stderr.is_empty() { String::new() } else { format!(", and said: {stderr}") };
             log::warn!("{}: {problem}, {reason}{said}", self.name());
@@ -241,6 +242,13 @@ impl Upstream {
             None => {}
         }
     }
+}
+
+fn has_ended(status: Option<ExitStatus>) -> String {
+    status.map_or_else(
+        || "the server has ended".to_owned(),
+        |status| format!("the server has ended ({status})"),
+    )
 }
 
 /// Why a message was not sent, in words for its sender.

@@ -35,9 +35,7 @@ pub(super) fn work<S: Service>(service: &Arc<S>, common: &Arc<Common>, crew: &Ar
             }
         }
         if crew.has_ended() {
-            // And the next one.
-            common.readiness.wake();
-            return;
+            return crew.ends();
         }
         let now = common.clock.now();
         if common.registry.is_due(now) {
