@@ -1,6 +1,6 @@
 //! What the tables about HTTP in the guide are compared with: rows as in `guide.rs`, and what is no limit.
 
-pub const SERVER: &[(&str, &str, &[&str])] = &[
+pub(crate) const SERVER: &[(&str, &str, &[&str])] = &[
     ("open connections", "http/server/builder.rs", &["connections: "]),
     ("connections beyond them that are told so", "http/server/wire/accept.rs", &["TURNED_AWAY: usize = "]),
     ("requests that are served, of all clients", "server/builder.rs", &["threads: "]),
@@ -100,7 +100,7 @@ pub const SERVER: &[(&str, &str, &[&str])] = &[
     ),
 ];
 
-pub const CLIENT: &[(&str, &str, &[&str])] = &[
+pub(crate) const CLIENT: &[(&str, &str, &[&str])] = &[
     ("calls under way", "http/client/mod.rs", &["max_calls: "]),
     ("messages that wait to be sent", "http/client/line.rs", &["MAX_WAITING: usize = "]),
     ("notifications and responses under way", "http/client/line.rs", &["MAX_NOTES: usize = "]),
@@ -144,7 +144,7 @@ pub const CLIENT: &[(&str, &str, &[&str])] = &[
 ];
 
 /// Constants of `src/http` that nobody can run into: sizes of pieces, forms on the wire, what is shown of something.
-pub const NO_LIMITS: &[(&str, &[&str])] = &[
+pub(crate) const NO_LIMITS: &[(&str, &[&str])] = &[
     ("http/mirrored/mod.rs", &["SHOWN"]),
     ("http/server/origin.rs", &["SHOWN"]),
     ("http/server/sealed.rs", &["KEY_ID_BYTES", "HEAD_BYTES", "TAG_BYTES", "MIN_KEY_BYTES", "MAX_CHARS"]),
