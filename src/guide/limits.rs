@@ -168,6 +168,7 @@
 //! | before a stream is opened again, if the server does not say | 1 s | |
 //! | the same after tries that brought nothing, which doubles; and at least | 30 s at most; 100 ms | |
 //! | a server accepts a notification or a response | 10 s | |
+//! | a session's stream opens, before what comes after the handshake is sent all the same | 500 ms | |
 //! | the first event of a server that may speak HTTP+SSE | 5 s | |
 //! | a stream stays open after its answer, while others come | 500 ms | |
 //! | a connection that nobody uses, unless the server says less | 30 s | |

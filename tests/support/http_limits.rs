@@ -127,6 +127,11 @@ pub(crate) const CLIENT: &[(&str, &str, &[&str])] = &[
     ),
     ("a server accepts a notification or a response", "http/client/posting.rs", &["NOTE_TIME: Duration = "]),
     (
+        "a session's stream opens, before what comes after the handshake is sent all the same",
+        "http/client/stream.rs",
+        &["STREAM_TIME: Duration = "],
+    ),
+    (
         "the first event of a server that may speak HTTP+SSE",
         "http/client/old.rs",
         &["ENDPOINT_TIME: Duration = "],
