@@ -130,8 +130,8 @@ impl HttpServerBuilder {
         self
     }
 
-    /// Has `guard` look at the head of each request, before its body is read, and say who makes it. It is called on a
-    /// thread that others need: it should not take long. If it panics, the request is not let in.
+    /// Has `guard` look at the head of each request, before its body is read, and say who makes it. It may take a
+    /// while: others go on meanwhile, up to the number of threads. If it panics, the request is not let in.
     ///
     /// Sessions, tasks and the states of calls belong to the [id](Principal::id) of whoever began them.
     ///
