@@ -91,6 +91,11 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ),
     ("streams with such events, of a session", "http/server/events/mod.rs", &["MAX_STREAMS: usize = "]),
     ("such events of a server", "http/server/events/mod.rs", &["MAX_BYTES: usize = "]),
+    (
+        "bytes of answers over HTTP that wait for clients that do not read, in all",
+        "http/server/builder.rs",
+        &["sending_bytes: "],
+    ),
     ("tasks of a server, those that have ended included", "server/tasks/options.rs", &["max_tasks: "]),
     ("tasks that run at once", "server/tasks/options.rs", &["max_running: "]),
     ("the result of a task", "server/tasks/options.rs", &["max_result_bytes: "]),

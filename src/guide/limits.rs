@@ -45,6 +45,7 @@
 //! | events kept of a stream over HTTP, for a Legacy client that comes back | 256, and 1 MiB unless a single one has more | | the oldest is forgotten |
 //! | streams with such events, of a session | 16 | | the oldest is forgotten, first of those that have ended |
 //! | such events of a server | 64 MiB | | the oldest is forgotten |
+//! | bytes of answers over HTTP that wait for clients that do not read, in all | 64 MiB; a single one may have more | | the connection that would add to them is closed |
 //! | tasks of a server, those that have ended included | 1,024 | [`TaskOptions::with_max_tasks`](crate::server::TaskOptions::with_max_tasks) | the oldest that have ended make room, else error -32603 |
 //! | tasks that run at once | 64 | [`TaskOptions::with_max_running`](crate::server::TaskOptions::with_max_running) | further ones wait |
 //! | the result of a task | 16 MiB | [`TaskOptions::with_max_result_bytes`](crate::server::TaskOptions::with_max_result_bytes) | the task fails with -32603 |
