@@ -114,6 +114,7 @@
 //! | the first line of a chunk; all trailers | 256 and 8 KiB | | 400 |
 //! | empty lines before a request | 8 | | 400 |
 //! | bytes that wait on a stream for a client that does not read | 64 KiB | [`max_unsent_bytes`](crate::http::HttpServerBuilder::max_unsent_bytes) | progress, log messages and notices are dropped; an answer always has room |
+//! | bytes of answers that wait for clients that do not read, in all | 64 MiB; a single one may have more | | the connection that would add to them is closed |
 //! | answers that wait so in HTTP+SSE | 16 MiB | [`max_unsent_bytes`](crate::server::ServerBuilder::max_unsent_bytes) | the session ends |
 //! | what a client sends after the last answer of its connection | 16 MiB | | cut off |
 //! | Legacy clients that have a session | 1,000 | [`max_sessions`](crate::http::HttpServerBuilder::max_sessions) | the one that is idle for longest makes room; 503 if all are in use |

@@ -24,6 +24,11 @@ pub(crate) const SERVER: &[(&str, &str, &[&str])] = &[
         "http/server/builder.rs",
         &["stream_bytes: "],
     ),
+    (
+        "bytes of answers that wait for clients that do not read, in all",
+        "http/server/builder.rs",
+        &["sending_bytes: "],
+    ),
     ("answers that wait so in HTTP+SSE", "server/builder.rs", &["unsent_bytes: "]),
     (
         "what a client sends after the last answer of its connection",

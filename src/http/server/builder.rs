@@ -75,6 +75,7 @@ impl HttpServerBuilder {
                 headers: 100,
                 body_bytes: own.frame_bytes,
                 receiving_bytes: 64 * 1024 * 1024,
+                sending_bytes: 64 * 1024 * 1024,
                 head_time: Duration::from_secs(10),
                 body_time: Duration::from_secs(60),
                 idle_time: Duration::from_secs(60),
