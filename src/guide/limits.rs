@@ -122,7 +122,7 @@
 //! | how the id of a session may begin | 64 characters | [`session_prefix_from`](crate::http::HttpServerBuilder::session_prefix_from) | an id without that |
 //! | open `subscriptions/listen` of all Modern clients | as many as connections | [`max_connections`](crate::http::HttpServerBuilder::max_connections) | 503 |
 //! | resources and tasks watched for all Modern clients | 100,000 | | error -32603, "server busy" |
-//! | servers of a bridge, beside that of Modern clients | 32 | [`max_sessions`](crate::http::HttpServerBuilder::max_sessions) | the one that is idle for longest makes room; 503 if all are in use |
+//! | servers of a relay, beside that of Modern clients | 32 | [`max_sessions`](crate::http::HttpServerBuilder::max_sessions) | the one that is idle for longest makes room; 503 if all are in use |
 //! | a state that its client carries | 64 KiB | [`state_store`](crate::server::ServerBuilder::state_store) | the call fails |
 //! | events kept of a stream, for a Legacy client that comes back | 256, and 1 MiB unless a single one has more | [`events`](crate::http::HttpServerBuilder::events) | the oldest is forgotten |
 //! | streams with such events, of a session | 16 | | the oldest is forgotten, first of those that have ended |
@@ -139,10 +139,10 @@
 //! | before a Legacy client comes back, as a server suggests | 1 s | [`Context::send_away`](crate::Context::send_away) |
 //! | before more connections are accepted, when the operating system has no room | 100 ms | |
 //! | a client closes its connection, after the last answer | 1 s | |
-//! | a server of a bridge makes room for another | 10 s | |
-//! | before one that ended without an answer is started again, which doubles | 100 ms; 10 s at most | |
-//! | the output of a server of a bridge, after its end | 250 ms | |
-//! | open calls of a bridge, at its end | 5 s | |
+//! | a server of a relay makes room for another | 10 s | |
+//! | before a server of a relay that answered nothing is started again, which doubles | 100 ms; 10 s at most | |
+//! | the output of a server of a relay, after its end | 250 ms | |
+//! | open calls of a relay, at its end | 5 s | |
 //! | at the end, after the grace: answers are taken; threads end | 1 s; 250 ms | |
 //!
 //! # Over HTTP, a client
