@@ -105,6 +105,7 @@
 //! |---|---|---|---|
 //! | open connections | 16,384 | [`max_connections`](crate::http::HttpServerBuilder::max_connections) | 503 |
 //! | connections beyond them that are told so | 64 | | closed without a word |
+//! | connections that wait to be accepted | 4,096, or as many as the operating system allows | | their clients try again after a second |
 //! | requests that are served, of all clients | 64 | [`max_threads`](crate::server::ServerBuilder::max_threads) | further ones wait; a handler that waits for its client makes room for another |
 //! | requests that wait for that | 1,024 | [`max_open_requests`](crate::server::ServerBuilder::max_open_requests) | 503 |
 //! | open requests of a Legacy session | 1,024 | [`max_open_requests`](crate::server::ServerBuilder::max_open_requests) | error -32603, "server busy" |
