@@ -1,10 +1,10 @@
 //! [`Crew`]: the threads that wait for news and serve requests.
 //!
-//! Several threads wait at once, as many as can run at once; who is woken reads what there is and, when that completes a
-//! request, serves it: one wake-up for a request, and no handing over. Most requests are over before anybody could have been woken to
-//! wait instead. So when all of them serve, a *stand-by* looks every half millisecond, and waits for news in their place when
-//! they are not soon back. When as many serve as may, one more still waits. It never serves then: what it reads it queues, for
-//! those who have finished.
+//! A thread waits for news. It reads what there is and, when that completes a request, serves it itself: one wake-up for a
+//! request, and no handing over. Most requests are over before another thread could have been woken to wait instead. So a *stand-by*
+//! looks every half millisecond whether somebody waits again, and if not, waits itself: because a request takes long, or because
+//! there is more to do than one thread can. When as many serve as may, one more still waits. It never serves then: what it reads
+//! it queues, for those who have finished.
 //!
 //! **Invariants:** while requests are served, some thread waits for news, or a stand-by looks whether one has to; no more serve at once
 //! than there are places.
@@ -26,11 +26,13 @@ const IDLE: Duration = Duration::from_secs(10);
 /// How often the stand-by looks. Shorter requests cost no other thread; after longer ones somebody waits.
 const LOOK: Duration = Duration::from_micros(500);
 
-/// After so many looks at which somebody waited it stops looking. Waking it again costs a request some microseconds.
-const QUIET_LOOKS: usize = 4;
+/// After so many looks in a row at which somebody waited, the stand-by stops looking. Waking it again costs a request some
+/// microseconds.
+const QUIET_LOOKS: usize = 2;
 
-/// So many threads wait at most: more would be woken by news that those who are just not back yet would take.
-const MAX_WAITING: usize = 8;
+/// After so many looks in a row at which nobody waited, although requests are short, there is work for another thread, if there is a
+/// processor for it.
+const BUSY_LOOKS: usize = 4;
 
 /// What a thread is called.
 pub(super) const NAME: &str = "mcp-http";
@@ -53,8 +55,8 @@ pub(super) struct Crew {
     changed: Condvar,
     /// What those who stand by wait for.
     bench: Condvar,
-    /// So many threads wait for news at rest.
-    most_waiting: usize,
+    /// So many threads can run at once.
+    processors: usize,
     /// Threads that wait for news, or will when they have started.
     waiting: AtomicUsize,
     /// Counts who went to wait.
@@ -71,10 +73,12 @@ struct State {
     serving: usize,
     /// Those of them who wait for people.
     lent: usize,
-    /// Threads that stand by.
+    /// Threads that stand by, or will when they have started.
     standing_by: usize,
-    /// So many of them are to wait for news at once.
-    called: usize,
+    /// One of them is to wait for news at once.
+    is_called: bool,
+    /// So many may be called without a look, as the last one has found that requests take long.
+    ahead: usize,
     /// One of them is to look.
     is_watched: bool,
     /// It does.
@@ -120,15 +124,14 @@ impl Queue<'_> {
 
 impl Crew {
     pub(super) fn new(common: Arc<Common>, work: Work) -> Self {
-        let parallel = std::thread::available_parallelism().map_or(1, usize::from);
-        let most_waiting = parallel.min(common.limits.threads).clamp(1, MAX_WAITING);
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             common,
             work,
             state: Mutex::default(),
             changed: Condvar::new(),
             bench: Condvar::new(),
-            most_waiting,
+            processors,
             waiting: AtomicUsize::new(0),
             returns: AtomicUsize::new(0),
             untimed: AtomicUsize::new(0),
@@ -150,20 +153,22 @@ impl Crew {
 
     fn start(self: &Arc<Self>, state: &mut State, stands_by: bool) -> io::Result<()> {
         let crew = Arc::clone(self);
-        if !stands_by {
-            // It counts as one that waits already, so that nobody starts another before it does.
+        // It counts already as what it will be, so that nobody starts another before it is.
+        if stands_by {
+            state.standing_by += 1;
+        } else {
             self.waiting.fetch_add(1, Ordering::SeqCst);
         }
         let started = std::thread::Builder::new().name(NAME.into()).spawn(move || {
             CREW.with(|own| drop(own.set(Arc::clone(&crew))));
-            if !stands_by || crew.stand_by() {
+            if !stands_by || crew.stand_by(lock(&crew.state)) {
                 (crew.work)(&crew);
             }
-            lock(&crew.state).threads -= 1;
-            crew.changed.notify_all();
         });
         if let Err(e) = started {
-            if !stands_by {
+            if stands_by {
+                state.standing_by -= 1;
+            } else {
                 self.waiting.fetch_sub(1, Ordering::SeqCst);
             }
             return Err(e);
@@ -184,10 +189,15 @@ impl Crew {
         news
     }
 
-    /// The calling thread goes to wait, or stands by until it is to; `false`: it is to end.
+    /// The calling thread goes to wait, or stands by until it is to; `false`: it is to end, and counts no more.
     pub(super) fn go_on(&self) -> bool {
-        if self.waiting.load(Ordering::SeqCst) >= self.most_waiting {
-            return self.stand_by();
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            let mut state = lock(&self.state);
+            // Who has left it to itself meanwhile knows nothing of this thread.
+            if self.waiting.load(Ordering::SeqCst) > 0 {
+                state.standing_by += 1;
+                return self.stand_by(state);
+            }
         }
         self.go_to_wait();
         true
@@ -198,17 +208,15 @@ impl Crew {
         self.waiting.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Waits to be needed among those who wait for news: then `true`, and the calling thread is one of them.
-    fn stand_by(&self) -> bool {
-        let mut state = lock(&self.state);
-        state.standing_by += 1;
-        let mut quiet = 0;
+    /// Waits to be needed among those who wait for news: then `true`, and the calling thread is one of them. Otherwise it is to
+    /// end, and counts no more.
+    fn stand_by(&self, mut state: MutexGuard<'_, State>) -> bool {
+        let (mut quiet, mut busy) = (0, 0);
         let is_needed = loop {
             if self.has_ended() {
                 break false;
             }
-            if state.called > 0 {
-                state.called -= 1;
+            if std::mem::take(&mut state.is_called) {
                 break true;
             }
             if !state.is_watched || state.has_watcher {
@@ -216,7 +224,7 @@ impl Crew {
                     self.bench.wait_timeout(state, IDLE).unwrap_or_else(PoisonError::into_inner);
                 state = woken;
                 // The last one stays, and nobody is to miss what it was told in this moment.
-                let is_wanted = state.is_watched || state.called > 0;
+                let is_wanted = state.is_watched || state.is_called;
                 if wait.timed_out() && state.standing_by > 1 && !is_wanted {
                     break false;
                 }
@@ -228,20 +236,43 @@ impl Crew {
             state.has_watcher = false;
             let returned = self.returns.load(Ordering::SeqCst).wrapping_sub(before);
             if self.waiting.load(Ordering::SeqCst) > 0 {
-                quiet += 1;
-                state.is_watched = quiet < QUIET_LOOKS;
-            } else if returned <= state.serving {
+                (quiet, busy) = (quiet + 1, 0);
+                if quiet >= QUIET_LOOKS {
+                    state.is_watched = false;
+                    state.ahead = 0;
+                }
+                continue;
+            }
+            (quiet, busy) = (0, busy + 1);
+            // Each has come back once at most: it is the requests, and more of them may wait.
+            let is_slow = returned <= state.serving;
+            let at_work = state.threads - state.standing_by;
+            if is_slow || busy >= BUSY_LOOKS && at_work < self.processors {
+                state.ahead = if is_slow { state.serving } else { 0 };
                 state.is_watched = false;
                 break true;
-            } else {
-                quiet = 0;
             }
         };
         state.standing_by -= 1;
         if is_needed {
+            state.is_called = false;
             self.go_to_wait();
+        } else {
+            self.leave(&mut state);
         }
         is_needed
+    }
+
+    /// The crew has ended, and the calling thread ends.
+    pub(super) fn ends(&self) {
+        // And the next one.
+        self.common.readiness.wake();
+        self.leave(&mut lock(&self.state));
+    }
+
+    fn leave(&self, state: &mut State) {
+        state.threads -= 1;
+        self.changed.notify_all();
     }
 
     /// Takes a place for the calling thread, to serve a request.
@@ -263,9 +294,21 @@ impl Crew {
     fn sit_down(self: &Arc<Self>, state: &mut State) {
         state.serving += 1;
         PLACE.set(Place::Taken);
+        self.see_to_news(state);
+    }
+
+    /// The calling thread is about to do what may take long, without a place: somebody else is to look for news meanwhile.
+    pub(super) fn leaves_the_news(self: &Arc<Self>) {
+        self.see_to_news(&mut lock(&self.state));
+    }
+
+    fn see_to_news(self: &Arc<Self>, state: &mut State) {
         let waiting = self.waiting.load(Ordering::SeqCst);
         if waiting == 0 {
-            self.call_another(state);
+            // Unless one is on its way.
+            if !state.is_called {
+                self.call_another(state);
+            }
         } else if self.untimed.load(Ordering::SeqCst) >= waiting && self.common.registry.has_looks() {
             // Who waits without an end began to before there was anything to look at.
             self.common.readiness.wake();
@@ -274,27 +317,22 @@ impl Crew {
 
     /// Nobody waits for news: somebody does from now on, or looks whether it has to be.
     fn call_another(self: &Arc<Self>, state: &mut State) {
-        // With more there is one that does not serve, and is soon back.
-        let may_start = state.threads <= self.places(state);
-        let at_work = state.threads - state.standing_by;
-        let mut started = Ok(());
-        if at_work < self.most_waiting {
-            if state.standing_by > state.called {
-                state.called += 1;
-                self.bench.notify_one();
-            } else if may_start {
-                started = self.start(state, false);
-            }
-        } else {
-            state.is_watched = true;
-            if state.standing_by == 0 && may_start {
-                started = self.start(state, true);
-            } else if !state.has_watcher {
+        let is_called = state.ahead > 0;
+        state.ahead -= usize::from(is_called);
+        if state.standing_by > 0 {
+            state.is_called = is_called;
+            state.is_watched |= !is_called;
+            if is_called || !state.has_watcher {
                 self.bench.notify_one();
             }
+            return;
         }
-        if let Err(e) = started {
-            log::warn!("no further thread for requests, {} are at work: {e}", state.threads);
+        state.is_watched = !is_called;
+        // With more threads there is one that does not serve, and is soon back.
+        if state.threads <= self.places(state) {
+            if let Err(e) = self.start(state, !is_called) {
+                log::warn!("no further thread for requests, {} are at work: {e}", state.threads);
+            }
         }
     }
 

@@ -154,3 +154,34 @@ fn requests_that_wait_for_each_other_are_all_served() {
     }
     peers.iter_mut().for_each(|peer| peer.answer().is(500, ""));
 }
+
+#[test]
+fn somebody_reads_however_many_are_served() {
+    for (threads, lends) in [(2, false), (5, false), (1, true), (3, true)] {
+        let (release_tx, release) = unbounded::<()>();
+        let blocked = if lends { 6 } else { threads - 1 };
+        let rig = Rig::new(Limits { threads, ..limits() }, move |request, reply| {
+            match request.admitted.as_str() {
+                "/block" => {
+                    if lends {
+                        lend();
+                    }
+                    release.recv_timeout(SOON).expect("released, which needs a thread");
+                }
+                "/release" => (0..blocked).for_each(|_| tell(&release_tx, ())),
+                _ => {}
+            }
+            echo(request, reply);
+        });
+        let mut blocking: Vec<_> = (0..blocked).map(|_| rig.peer()).collect();
+        let mut other = rig.peer();
+        for round in 0..100 {
+            blocking.iter_mut().for_each(|peer| {
+                peer.get("/block");
+            });
+            (0..round % 3).for_each(|_| other.get("/short").answer().is(200, ""));
+            other.get("/release").answer().is(200, "");
+            blocking.iter_mut().for_each(|peer| peer.answer().is(200, ""));
+        }
+    }
+}
