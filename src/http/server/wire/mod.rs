@@ -94,6 +94,11 @@ pub(crate) trait Service: Send + Sync + Sized + 'static {
         false
     }
 
+    /// Puts a refusal of the wire, whose body is a text for people, into the words of the service.
+    fn put(&self, refusal: Response) -> Response {
+        refusal
+    }
+
     /// Answers that there is no room: as many requests as allowed wait already.
     fn busy(&self, limit: usize) -> Response;
 }

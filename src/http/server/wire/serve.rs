@@ -180,7 +180,10 @@ fn read<S: Service>(
                     reading = connection.await_more(reading.inbox)?;
                 }
             }
-            Err(Refused { response, mut manner }) => {
+            Err(Refused { mut response, is_own, mut manner }) => {
+                if is_own {
+                    response = service.put(response);
+                }
                 log::debug!("a request of {} was refused: {}", connection.peer, response.status);
                 manner.keeps_alive = false;
                 let turn = connection.begin(reading.inbox, true)?;
