@@ -273,6 +273,12 @@ fn no_limit_of_http_is_left_out() {
         }
     }
     assert!(seen > 50, "only {seen} constants were found");
+    for (file, names) in http_limits::NO_LIMITS {
+        let code = source(file);
+        for name in *names {
+            assert!(code.contains(&format!("const {name}: ")), "{file} has no {name} any more");
+        }
+    }
 }
 
 /// How many constants `file` has that are numbers or times.

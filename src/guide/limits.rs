@@ -105,6 +105,7 @@
 //! |---|---|---|---|
 //! | open connections | 16,384 | [`max_connections`](crate::http::HttpServerBuilder::max_connections) | 503 |
 //! | connections beyond them that are told so | 64 | | closed without a word |
+//! | connections that wait to be accepted | 4,096, or as many as the operating system allows | | their clients try again after a second |
 //! | requests that are served, of all clients | 64 | [`max_threads`](crate::server::ServerBuilder::max_threads) | further ones wait; a handler that waits for its client makes room for another |
 //! | requests that wait for that | 1,024 | [`max_open_requests`](crate::server::ServerBuilder::max_open_requests) | 503 |
 //! | open requests of a Legacy session | 1,024 | [`max_open_requests`](crate::server::ServerBuilder::max_open_requests) | error -32603, "server busy" |
@@ -114,6 +115,7 @@
 //! | the first line of a chunk; all trailers | 256 and 8 KiB | | 400 |
 //! | empty lines before a request | 8 | | 400 |
 //! | bytes that wait on a stream for a client that does not read | 64 KiB | [`max_unsent_bytes`](crate::http::HttpServerBuilder::max_unsent_bytes) | progress, log messages and notices are dropped; an answer always has room |
+//! | bytes of answers that wait for clients that do not read, in all | 64 MiB; a single one may have more | | the connection that would add to them is closed |
 //! | answers that wait so in HTTP+SSE | 16 MiB | [`max_unsent_bytes`](crate::server::ServerBuilder::max_unsent_bytes) | the session ends |
 //! | what a client sends after the last answer of its connection | 16 MiB | | cut off |
 //! | Legacy clients that have a session | 1,000 | [`max_sessions`](crate::http::HttpServerBuilder::max_sessions) | the one that is idle for longest makes room; 503 if all are in use |
@@ -121,7 +123,7 @@
 //! | how the id of a session may begin | 64 characters | [`session_prefix_from`](crate::http::HttpServerBuilder::session_prefix_from) | an id without that |
 //! | open `subscriptions/listen` of all Modern clients | as many as connections | [`max_connections`](crate::http::HttpServerBuilder::max_connections) | 503 |
 //! | resources and tasks watched for all Modern clients | 100,000 | | error -32603, "server busy" |
-//! | servers of a bridge, beside that of Modern clients | 32 | [`max_sessions`](crate::http::HttpServerBuilder::max_sessions) | the one that is idle for longest makes room; 503 if all are in use |
+//! | servers of a relay, beside that of Modern clients | 32 | [`max_sessions`](crate::http::HttpServerBuilder::max_sessions) | the one that is idle for longest makes room; 503 if all are in use |
 //! | a state that its client carries | 64 KiB | [`state_store`](crate::server::ServerBuilder::state_store) | the call fails |
 //! | events kept of a stream, for a Legacy client that comes back | 256, and 1 MiB unless a single one has more | [`events`](crate::http::HttpServerBuilder::events) | the oldest is forgotten |
 //! | streams with such events, of a session | 16 | | the oldest is forgotten, first of those that have ended |
@@ -138,10 +140,10 @@
 //! | before a Legacy client comes back, as a server suggests | 1 s | [`Context::send_away`](crate::Context::send_away) |
 //! | before more connections are accepted, when the operating system has no room | 100 ms | |
 //! | a client closes its connection, after the last answer | 1 s | |
-//! | a server of a bridge makes room for another | 10 s | |
-//! | before one that ended without an answer is started again, which doubles | 100 ms; 10 s at most | |
-//! | the output of a server of a bridge, after its end | 250 ms | |
-//! | open calls of a bridge, at its end | 5 s | |
+//! | a server of a relay makes room for another | 10 s | |
+//! | before a server of a relay that answered nothing is started again, which doubles | 100 ms; 10 s at most | |
+//! | the output of a server of a relay, after its end | 250 ms | |
+//! | open calls of a relay, at its end | 5 s | |
 //! | at the end, after the grace: answers are taken; threads end | 1 s; 250 ms | |
 //!
 //! # Over HTTP, a client
@@ -168,6 +170,7 @@
 //! | before a stream is opened again, if the server does not say | 1 s | |
 //! | the same after tries that brought nothing, which doubles; and at least | 30 s at most; 100 ms | |
 //! | a server accepts a notification or a response | 10 s | |
+//! | a session's stream opens, before what comes after the handshake is sent all the same | 500 ms | |
 //! | the first event of a server that may speak HTTP+SSE | 5 s | |
 //! | a stream stays open after its answer, while others come | 500 ms | |
 //! | a connection that nobody uses, unless the server says less | 30 s | |

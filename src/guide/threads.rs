@@ -55,15 +55,13 @@
 //! | `mcp-notices` | a client | 0 or 1, from the first notification that has a callback | runs the callbacks, in order | with the client, after what waits then |
 //! | `mcp-listen` | a client | 0 or 1, while there is something of it to do | subscribes to resources of Legacy servers, opens broken-off streams of changes again, looks at the clock for them | when nothing of that is left; with the client; never waited for |
 //! | `mcp-task` | a server with tasks | on demand, up to 64 | runs the tools of calls that became tasks | after 10 s without work; at the server's end its tasks are cancelled and get the grace; one that runs on is left to itself and reported |
-//! | `mcp-http` | a server over HTTP | one that holds it together; one that waits, and one that stands by; one for each request that is served, up to 64; one more for each handler that waits for its client | waits for news of any connection, reads the request and serves it; the one that stands by waits instead when that takes longer than 0.5 to 1 ms | after 10 s without work; at the server's end, when its handler returns; one that does not is left to itself and reported |
+//! | `mcp-http` | a server over HTTP | one that holds it together, one that waits and one that stands by; one for each request that is served, up to 64; one more for each handler that waits for its client | waits for news of any connection, reads the request and serves it | after 10 s without work; at the server's end, when its handler returns; one that does not is left to itself and reported |
 //! | `mcp-sessions` | a server over HTTP | 0 or 1, from the first client with a session | ends sessions that nobody uses | with the last session, or the server |
-//! | `mcp-relay` | a bridge | one for each of its servers | reads what the server says and hands it on | with the server's output |
-//! | `mcp-relay-end` | a bridge | one for each server that is ending | ends it, in bounded time | when that is done |
+//! | `mcp-relay` | a relay | 1 for each server behind it | reads what the server says, and hands it on | with the server's output |
+//! | `mcp-relay-end` | a relay | 1 for each server that is ending | ends it | when it has ended, or has resisted; waited for at the relay's end, up to 10 s |
 //! | `mcp-http` | a client's connection over HTTP | on demand, up to 64 | sends a call and reads its answer | after 10 s without work; at the close; one that looks up a name or connects then is left to itself and reported |
 //! | `mcp-http-note` | a client's connection over HTTP | on demand, up to 8 | sends notifications, and answers to a Legacy server | likewise |
 //! | `mcp-http-stream` | a client's connection over HTTP | one for each open subscription, and one for a Legacy session | reads a stream that stays open, and opens it again | likewise |
-//! | `mcp-relay` | a relay | 1 for each server behind it | reads what the server says, and hands it on | with the server's output |
-//! | `mcp-relay-end` | a relay | 1 for each server that is ending | ends it | when it has ended, or has resisted; waited for at the relay's end, up to 10 s |
 //! | `mcp-schema` | whoever compiles a schema (feature `validation`) | 1 | compiles it, on a stack that is large enough | when it is done, which is waited for |
 //!
 //! They are named, so that `top -H` and debuggers show who works. [`Server::start`](crate::Server::start) blocks the thread that calls it. A server with many connections calls

@@ -1,8 +1,9 @@
 //! What the tables about HTTP in the guide are compared with: rows as in `guide.rs`, and what is no limit.
 
-pub const SERVER: &[(&str, &str, &[&str])] = &[
+pub(crate) const SERVER: &[(&str, &str, &[&str])] = &[
     ("open connections", "http/server/builder.rs", &["connections: "]),
     ("connections beyond them that are told so", "http/server/wire/accept.rs", &["TURNED_AWAY: usize = "]),
+    ("connections that wait to be accepted", "http/server/wire/mod.rs", &["BACKLOG: i32 = "]),
     ("requests that are served, of all clients", "server/builder.rs", &["threads: "]),
     ("requests that wait for that", "server/builder.rs", &["in_flight: "]),
     ("open requests of a Legacy session", "server/builder.rs", &["in_flight: "]),
@@ -23,6 +24,11 @@ pub const SERVER: &[(&str, &str, &[&str])] = &[
         "bytes that wait on a stream for a client that does not read",
         "http/server/builder.rs",
         &["stream_bytes: "],
+    ),
+    (
+        "bytes of answers that wait for clients that do not read, in all",
+        "http/server/builder.rs",
+        &["sending_bytes: "],
     ),
     ("answers that wait so in HTTP+SSE", "server/builder.rs", &["unsent_bytes: "]),
     (
@@ -77,22 +83,22 @@ pub const SERVER: &[(&str, &str, &[&str])] = &[
         &["LINGER: Duration = "],
     ),
     (
-        "servers of a bridge, beside that of Modern clients",
+        "servers of a relay, beside that of Modern clients",
         "http/server/relay/mod.rs",
         &["MAX_SERVERS: usize = "],
     ),
-    ("a server of a bridge makes room for another", "http/server/relay/mod.rs", &["TO_END: Duration = "]),
+    ("a server of a relay makes room for another", "http/server/relay/mod.rs", &["TO_END: Duration = "]),
     (
-        "before one that ended without an answer is started again, which doubles",
+        "before a server of a relay that answered nothing is started again, which doubles",
         "http/server/relay/door.rs",
         &["FIRST_PAUSE: Duration = ", "MAX_PAUSE: Duration = "],
     ),
     (
-        "the output of a server of a bridge, after its end",
+        "the output of a server of a relay, after its end",
         "http/server/relay/upstream.rs",
         &["LAST_WORDS: Duration = "],
     ),
-    ("open calls of a bridge, at its end", "http/server/relay/mod.rs", &["GRACE: Duration = "]),
+    ("open calls of a relay, at its end", "http/server/relay/mod.rs", &["GRACE: Duration = "]),
     (
         "at the end, after the grace: answers are taken; threads end",
         "http/server/wire/mod.rs",
@@ -100,7 +106,7 @@ pub const SERVER: &[(&str, &str, &[&str])] = &[
     ),
 ];
 
-pub const CLIENT: &[(&str, &str, &[&str])] = &[
+pub(crate) const CLIENT: &[(&str, &str, &[&str])] = &[
     ("calls under way", "http/client/mod.rs", &["max_calls: "]),
     ("messages that wait to be sent", "http/client/line.rs", &["MAX_WAITING: usize = "]),
     ("notifications and responses under way", "http/client/line.rs", &["MAX_NOTES: usize = "]),
@@ -127,6 +133,11 @@ pub const CLIENT: &[(&str, &str, &[&str])] = &[
     ),
     ("a server accepts a notification or a response", "http/client/posting.rs", &["NOTE_TIME: Duration = "]),
     (
+        "a session's stream opens, before what comes after the handshake is sent all the same",
+        "http/client/stream.rs",
+        &["STREAM_TIME: Duration = "],
+    ),
+    (
         "the first event of a server that may speak HTTP+SSE",
         "http/client/old.rs",
         &["ENDPOINT_TIME: Duration = "],
@@ -144,14 +155,14 @@ pub const CLIENT: &[(&str, &str, &[&str])] = &[
 ];
 
 /// Constants of `src/http` that nobody can run into: sizes of pieces, forms on the wire, what is shown of something.
-pub const NO_LIMITS: &[(&str, &[&str])] = &[
+pub(crate) const NO_LIMITS: &[(&str, &[&str])] = &[
     ("http/mirrored/mod.rs", &["SHOWN"]),
     ("http/server/origin.rs", &["SHOWN"]),
     ("http/server/sealed.rs", &["KEY_ID_BYTES", "HEAD_BYTES", "TAG_BYTES", "MIN_KEY_BYTES", "MAX_CHARS"]),
     ("http/server/events/mod.rs", &["EVENT_BYTES"]),
     ("http/server/relay/upstream.rs", &["REPORTED_NOISE"]),
     // How the threads take turns. Their number is in the table of threads.
-    ("http/server/wire/crew.rs", &["IDLE", "LOOK", "QUIET_LOOKS", "MAX_WAITING"]),
+    ("http/server/wire/crew.rs", &["IDLE", "LOOK", "QUIET_LOOKS", "BUSY_LOOKS"]),
     ("http/server/wire/accept.rs", &["AT_ONCE"]),
     ("http/server/wire/connection.rs", &["FIRST"]),
     ("http/server/wire/inbox.rs", &["BODY_ROOM"]),

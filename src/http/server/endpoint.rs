@@ -91,6 +91,10 @@ impl Service for Endpoint {
         Ok(Admitted { route, principal })
     }
 
+    fn admits_at_length(&self) -> bool {
+        self.guard.is_some()
+    }
+
     fn serve(&self, request: HttpRequest<Admitted>, reply: Reply) {
         let HttpRequest { head, body, admitted: Admitted { route, principal } } = request;
         let from = Inbound { head: &head, principal: &principal, body: &body };
