@@ -224,8 +224,8 @@
 //! next request, costs no thread. A handler that waits for its client's answer lends its place to another request. Nothing that one client does
 //! or leaves undone holds up another.
 //!
-//! Measured on Linux with `examples/echo_http`: 10,000 open `subscriptions/listen` take 0.95 KiB each, 10,000 idle connections 0.35 KiB each, and on two
-//! cores the server has 5 threads when all is quiet. What the operating system keeps for sockets comes on top; it also limits
+//! Measured on Linux with `examples/echo_http`: 10,000 open `subscriptions/listen` take 0.95 KiB each, 10,000 idle connections 0.35 KiB each, and the
+//! server has 4 threads when all is quiet. What the operating system keeps for sockets comes on top; it also limits
 //! [open files](crate::guide::operating#numbers-of-the-operating-system).
 //!
 //! # Stopping
