@@ -1,10 +1,17 @@
 //! A tour of what a server can do: a tea shop that sells, shows, asks and tells of changes.
 //!
 //! ```text
-//! cargo run --example everything_server
+//! $ cargo run --example everything_server
 //! ```
 //!
-//! It speaks over stdio with clients of every revision. What a client cannot do it is not asked for, but told.
+//! Or over HTTP, where it says when clients can connect:
+//!
+//! ```text
+//! $ cargo run --features http-server --example everything_server -- --http 127.0.0.1:8000
+//! http://127.0.0.1:8000/mcp
+//! ```
+//!
+//! It speaks with clients of every revision. What a client cannot do it is not asked for, but told.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -96,8 +103,26 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     for tool in asking(&server.handle()).into_iter().chain([order(&server, &stock), open_season(&server)]) {
         server.tools().register(tool)?;
     }
-    server.start()?;
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => server.start().map(drop)?,
+        ["--http", address] => serve_http(&server, address)?,
+        _ => return Err("usage: everything_server [--http ADDRESS], such as 127.0.0.1:8000".into()),
+    }
     Ok(())
+}
+
+#[cfg(feature = "http-server")]
+#[allow(clippy::print_stdout, reason = "its stdout is not the protocol")]
+fn serve_http(server: &Server, address: &str) -> Result<(), Box<dyn Error>> {
+    let http = tinymcp::http::HttpServer::builder(server).bind(address)?;
+    println!("{}", http.url());
+    Ok(http.serve()?)
+}
+
+#[cfg(not(feature = "http-server"))]
+fn serve_http(_: &Server, address: &str) -> Result<(), Box<dyn Error>> {
+    Err(format!("{address} is not served: build with the feature http-server").into())
 }
 
 fn icon() -> Icon {

@@ -62,7 +62,8 @@ pub(super) fn settle(
     let peer = turn.line.peer.clone();
     let legacy = session.offered.legacy();
     let deadline = Deadline::after(session.config.timeouts.connect);
-    let handshake = Handshake { session, cancel, start: Instant::now(), deadline };
+    let patience = Some(session.config.timeouts.probe);
+    let handshake = Handshake { session, cancel, start: Instant::now(), deadline, patience };
     let preferred = session.offered.latest();
     let probed = if turn.line.greeting.is_some() {
         Probed::Legacy("it was sent the handshake before".to_owned())
@@ -84,6 +85,19 @@ pub(super) fn settle(
             Err(Error::Closed(failure)) if preferred.is_modern() => {
                 handshake.initialize_again(turn, &legacy).unwrap_or(Err(Error::Closed(failure)))
             }
+            // The probe was answered too late, and the server holds to it: whoever takes long to start is asked once more.
+            // spec: 2026-07-28 basic/versioning#backward-compatibility-with-initialization-based-versions (a recognized modern
+            // error identifies a modern server)
+            Err(Error::Refused { error, failure })
+                if preferred.is_modern() && error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION =>
+            {
+                match (Handshake { patience: None, ..handshake }).probe(&peer, preferred)? {
+                    Probed::Modern(identity) => Ok(Settled::new(*identity, peer, &session.config)),
+                    Probed::Legacy(_) | Probed::Lost(_) | Probed::Died(_) => {
+                        Err(Error::Refused { error, failure })
+                    }
+                }
+            }
             settled => settled,
         },
         (Probed::Died(error), Some(legacy)) => {
@@ -100,6 +114,8 @@ struct Handshake<'a> {
     start: Instant,
     /// For all of it.
     deadline: Deadline,
+    /// How long each probe may take, if that is to be less.
+    patience: Option<Duration>,
 }
 
 impl Handshake<'_> {
@@ -167,7 +183,7 @@ impl Handshake<'_> {
     fn discover(&self, peer: &Peer, version: &ProtocolVersion) -> Result<Discovered> {
         let stamp = self.session.config.stamp(version);
         let start = Instant::now();
-        let probe = Deadline::after(Some(self.session.config.timeouts.probe)).earlier(self.deadline);
+        let probe = Deadline::after(self.patience).earlier(self.deadline);
         let asked = send(peer, "server/discover", |out| {
             out.push(b'{');
             stamp.write(out, None, &Object::new());

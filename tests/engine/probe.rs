@@ -240,6 +240,33 @@ fn a_probe_that_is_answered_late_changes_nothing() {
 }
 
 #[test]
+fn a_server_that_answers_the_probe_late_and_holds_to_it_is_asked_again() {
+    let timeouts = Timeouts::default().with_probe(Duration::from_millis(20));
+    for does_answer in [true, false] {
+        let builder = Client::builder().timeouts(timeouts);
+        let (client, mut server) = ScriptedPeer::for_client(builder).expect("a client");
+        thread::scope(|scope| {
+            let settling = scope.spawn(|| match client.initialize() {
+                Ok(identity) => Ok(identity.version.clone()),
+                Err(error) => Err(error.peer_error().map(|error| error.message.clone())),
+            });
+            let late = server.expect_request("server/discover");
+            let request = server.expect_request("initialize");
+            server.respond(&late.id, discovered(&["2026-07-28"]));
+            server.respond_error(&request.id, ErrorObject::new(-32022, "this connection is Modern"));
+            let again = server.expect_request("server/discover");
+            match does_answer {
+                true => server.respond(&again.id, discovered(&["2026-07-28"])),
+                false => server.respond_error(&again.id, ErrorObject::new(-32601, "no such method")),
+            }
+            let want = Err(Some("this connection is Modern".to_owned()));
+            let want = if does_answer { Ok(ProtocolVersion::V2026_07_28) } else { want };
+            assert_eq!(settling.join().expect("no panic"), want);
+        });
+    }
+}
+
+#[test]
 fn the_protocol_is_settled_once_and_by_the_first_use() {
     let (client, mut server) = ScriptedPeer::for_client(Client::builder()).expect("a client");
     thread::scope(|scope| {

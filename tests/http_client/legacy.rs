@@ -54,6 +54,32 @@ fn the_session_and_the_revision_go_with_everything_after_the_handshake() {
 }
 
 #[test]
+fn calls_wait_for_the_stream_of_the_session_but_not_for_ever() {
+    let server = ScriptedHttp::start();
+    let mut line = Line::to(&server);
+    line.initialize(&server);
+    line.ask(1, "tools/list", json!({}));
+    let unanswered = server.expect_verb("GET");
+    assert!(server.try_next().is_none());
+    let mut stream = unanswered.stream(&[]);
+    let call = server.expect("tools/list");
+    stream.message(&json!({"jsonrpc": "2.0", "id": "a", "method": "roots/list"}));
+    assert_eq!(line.frame()["id"], "a");
+    call.result(json!({}));
+    line.result(1);
+
+    // A server that does not answer the GET before it has something to say.
+    let server = ScriptedHttp::start();
+    let mut line = Line::to(&server);
+    line.initialize(&server);
+    line.ask(1, "tools/list", json!({}));
+    let unanswered = server.expect_verb("GET");
+    server.expect("tools/list").result(json!({}));
+    line.result(1);
+    drop(unanswered);
+}
+
+#[test]
 fn what_a_server_asks_on_its_stream_is_answered_by_a_post() {
     let server = ScriptedHttp::start();
     let mut line = Line::to(&server);

@@ -244,6 +244,22 @@ fn a_client_is_sent_away_and_comes_for_the_result() {
 }
 
 #[test]
+fn a_client_comes_back_for_what_a_task_asked_meanwhile() {
+    let (hosted, _puppet) = hosted();
+    let session = Legacy::new(&hosted);
+    let made = session.ask("tools/call", json!({"name": "task", "arguments": {}, "task": {}}));
+    let about = json!({"taskId": made["task"]["taskId"]});
+    let mut result = hosted.open(&session.request(9, "tasks/result", about));
+    let (question, last) = next(&mut result);
+    drop(result);
+    session.answer(&question["id"], filled("Ulm"));
+    let mut back = hosted.open(&session.resume(&last));
+    let (question, _) = back.request("elicitation/create");
+    session.answer(&question, filled("Bonn"));
+    assert_eq!(text(&back.last(9)["result"]), "Ulm to Bonn, 12A");
+}
+
+#[test]
 fn who_cannot_come_back_is_not_sent_away() {
     let (hosted, puppet) = hosted();
     for version in ["2025-06-18", "2025-03-26", "2024-11-05"] {

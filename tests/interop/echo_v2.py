@@ -2,6 +2,8 @@
 from mcp.server.mcpserver import Context, MCPServer
 from pydantic import BaseModel
 
+from serve import run
+
 server = MCPServer("echo")
 
 
@@ -29,4 +31,4 @@ def fail(why: str) -> str:
     raise ValueError(why)
 
 
-server.run()
+run(server)

@@ -11,8 +11,8 @@ import {
   inputRequired,
   inputResponse,
 } from "@modelcontextprotocol/server";
-import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";
+import { serve } from "./serve_v2.mjs";
 
 const text = (text) => ({ content: [{ type: "text", text }] });
 const Who = z.object({ name: z.string().min(2), age: z.number().int().default(30) });
@@ -20,6 +20,13 @@ const Sure = z.object({ sure: z.boolean() });
 const cacheHint = { ttlMs: 60_000, cacheScope: "private" };
 const cacheHints = Object.fromEntries(["tools/list", "prompts/list", "resources/list"].map((method) => [method, cacheHint]));
 const watched = new Set();
+let isGrown = false;
+
+const offerMore = (server) => {
+  server.registerTool("extra", {}, () => text("extra"));
+  server.registerResource("extra", "notes:///extra", {}, (uri) => ({ contents: [{ uri: uri.href, text: "extra" }] }));
+  server.registerPrompt("extra", {}, () => ({ messages: [] }));
+};
 
 const build = () => {
   const server = new McpServer(
@@ -79,15 +86,19 @@ const build = () => {
     return text("said");
   });
 
-  server.registerTool("grow", {}, () => {
-    server.registerTool("extra", {}, () => text("extra"));
-    server.registerResource("extra", "notes:///extra", {}, (uri) => ({ contents: [{ uri: uri.href, text: "extra" }] }));
-    server.registerPrompt("extra", {}, () => ({ messages: [] }));
+  server.registerTool("grow", {}, ({ mcpReq }) => {
+    isGrown = true;
+    if (isOne(mcpReq)) {
+      for (const list of ["tools", "prompts", "resources"]) notify[`${list}Changed`]();
+    } else {
+      offerMore(server);
+    }
     return text("grown");
   });
 
   server.registerTool("touch", { inputSchema: z.object({ uri: z.string() }) }, async ({ uri }, { mcpReq }) => {
-    if (mcpReq.envelope || watched.has(uri)) await low.sendResourceUpdated({ uri });
+    if (isOne(mcpReq)) notify.resourceUpdated(uri);
+    else if (mcpReq.envelope || watched.has(uri)) await low.sendResourceUpdated({ uri });
     return text("touched");
   });
 
@@ -126,7 +137,10 @@ const build = () => {
     const topic = inputRequired.elicit({ message: "The topic?", requestedSchema: z.object({ topic: z.string() }) });
     return given ? said(`Explain ${given.topic}`) : inputRequired({ inputRequests: { topic } });
   });
+  if (isGrown) offerMore(server);
   return server;
 };
 
-serveStdio(build);
+const notify = serve(build);
+// Whether this server is there for this one request.
+const isOne = (mcpReq) => notify && mcpReq.envelope;

@@ -29,6 +29,8 @@ from mcp_types import (
 )
 from pydantic import BaseModel, Field
 
+from serve import run
+
 warnings.simplefilter("ignore")  # most of this is deprecated
 HINTS = {method: CacheHint(ttl_ms=60_000) for method in ("tools/list", "prompts/list", "resources/list", "resources/read")}
 server = MCPServer("features", version="1.0.0", instructions="Try everything.", cache_hints=HINTS, log_level="WARNING")
@@ -214,4 +216,4 @@ lowlevel.add_request_handler("resources/subscribe", SubscribeRequestParams, subs
 lowlevel.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, unsubscribe)
 lowlevel.add_request_handler("logging/setLevel", SetLevelRequestParams, set_level)
 lowlevel.create_initialization_options = partial(lowlevel.create_initialization_options, NotificationOptions(True, True, True))
-server.run()
+run(server)

@@ -4,6 +4,8 @@ import re
 
 from mcp.server.fastmcp import FastMCP
 
+from serve import run
+
 FOLDER = os.path.join(os.path.expanduser("~"), ".notes")
 os.makedirs(FOLDER, exist_ok=True)
 server = FastMCP("notes")
@@ -29,4 +31,4 @@ def search_notes(query: str) -> str:
     return "\n".join(found) or "nothing found"
 
 
-server.run()
+run(server)

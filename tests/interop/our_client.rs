@@ -10,24 +10,48 @@ use tinymcp::protocol::Content;
 use tinymcp::{Arguments, Context, Error, ProtocolVersion, Tool, ToolRegistry};
 
 use crate::Case;
-use crate::peers::{ANY, LEGACY, Peers, Used, locked, script};
+use crate::peers::Way::{Http, Sse, Stdio};
+use crate::peers::{ANY, LEGACY, Peers, Used, Way, client, locked, script};
+use crate::serving::Serving;
 
 pub(crate) const CASES: &[Case] = &[
-    ("our client, Python 1.x notes server", notes),
+    ("our client, Python 1.x notes server", |peers| notes(peers, Stdio)),
+    ("our client, Python 1.x notes server, HTTP", |peers| notes(peers, Http)),
+    ("our client, Python 1.x notes server, SSE", |peers| notes(peers, Sse)),
     ("our client, Python 1.x server, each Legacy revision", |peers| {
-        each_revision(&|versions| peers.open(versions, peers.python_v1(), [script("notes_v1.py")]));
+        each_revision(&|versions| peers.open(Stdio, versions, peers.python_v1(), [script("notes_v1.py")]));
     }),
-    ("our client, Python 2.x server, Modern", |peers| echo_v2(peers, &ANY, "2026-07-28")),
-    ("our client, Python 2.x server, Legacy", |peers| echo_v2(peers, &LEGACY, "2025-11-25")),
+    ("our client, Python 1.x server, each Legacy revision, HTTP", |peers| {
+        let serving = peers.serve(peers.python_v1(), [script("notes_v1.py").into(), OsString::from("http")]);
+        each_revision_at(peers, serving);
+    }),
+    ("our client, Python 2.x server, Modern", |peers| echo_v2(peers, Stdio, &ANY, "2026-07-28")),
+    ("our client, Python 2.x server, Legacy", |peers| echo_v2(peers, Stdio, &LEGACY, "2025-11-25")),
+    ("our client, Python 2.x server, Modern, HTTP", |peers| echo_v2(peers, Http, &ANY, "2026-07-28")),
+    ("our client, Python 2.x server, Legacy, HTTP", |peers| echo_v2(peers, Http, &LEGACY, "2025-11-25")),
+    ("our client, Python 2.x server, SSE", |peers| echo_v2(peers, Sse, &ANY, "2025-11-25")),
     ("our client, TypeScript 1.x server", |peers| {
-        echo(&echo_ts(peers, &ANY), "2025-11-25", "on purpose", Unknown::Result);
+        echo(echo_ts(peers, Stdio, &ANY), "2025-11-25", "on purpose", Unknown::Result);
+    }),
+    ("our client, TypeScript 1.x server, HTTP", |peers| {
+        echo(echo_ts(peers, Http, &ANY), "2025-11-25", "on purpose", Unknown::Result);
+    }),
+    ("our client, TypeScript 1.x server, SSE", |peers| {
+        echo(echo_ts(peers, Sse, &ANY), "2025-11-25", "on purpose", Unknown::Result);
     }),
     ("our client, TypeScript 1.x server, each Legacy revision", |peers| {
-        each_revision(&|versions| echo_ts(peers, versions));
+        each_revision(&|versions| echo_ts(peers, Stdio, versions));
     }),
-    ("our client, rmcp server, Modern", |peers| rmcp(peers, &ANY, "2026-07-28")),
-    ("our client, rmcp server, Legacy", |peers| rmcp(peers, &LEGACY, "2025-11-25")),
-    ("our client, everything server", everything),
+    ("our client, TypeScript 1.x server, each Legacy revision, HTTP", |peers| {
+        each_revision_at(peers, peers.serve(peers.node(), [peers.module("echo_ts.mjs"), "http".into()]));
+    }),
+    ("our client, rmcp server, Modern", |peers| rmcp(peers, Stdio, &ANY, "2026-07-28")),
+    ("our client, rmcp server, Legacy", |peers| rmcp(peers, Stdio, &LEGACY, "2025-11-25")),
+    ("our client, rmcp server, Modern, HTTP", |peers| rmcp(peers, Http, &ANY, "2026-07-28")),
+    ("our client, rmcp server, Legacy, HTTP", |peers| rmcp(peers, Http, &LEGACY, "2025-11-25")),
+    ("our client, everything server", |peers| everything(peers, Stdio)),
+    ("our client, everything server, HTTP", |peers| everything(peers, Http)),
+    ("our client, everything server, SSE", |peers| everything(peers, Sse)),
     ("our client, filesystem server", filesystem),
 ];
 
@@ -72,7 +96,7 @@ fn with_progress(
 }
 
 /// The tools `echo`, `count` and `fail`.
-fn echo(used: &Used, version: &str, failure: &str, unknown: Unknown) {
+fn echo(used: Used, version: &str, failure: &str, unknown: Unknown) {
     let client = &used.client;
     let identity = client.initialize().expect("settled");
     assert_eq!(identity.version.as_str(), version);
@@ -99,16 +123,17 @@ fn echo(used: &Used, version: &str, failure: &str, unknown: Unknown) {
         assert_eq!(call.wait().expect("a result").text_content(), i.to_string());
     }
 
-    let (result, reports) = with_progress(used, "count", json!({ "to": 5 }));
+    let (result, reports) = with_progress(&used, "count", json!({ "to": 5 }));
     assert_eq!(result.structured_content.expect("structured").to_value(), json!({ "total": 5 }));
     assert_eq!(reports, [1.0, 2.0, 3.0, 4.0, 5.0].map(|step| (step, Some(5.0))));
 
     let failed = client.call_tool("fail", json!({ "why": "on purpose" })).expect("a result");
     assert_eq!(failed.is_error, Some(true));
     assert!(failed.text_content().contains(failure), "{failed:?}");
-    unknown_tool(used, unknown);
+    unknown_tool(&used, unknown);
     client.ping().expect("alive");
     assert_eq!(used.sent("initialize"), usize::from(!is_modern));
+    used.close();
 }
 
 fn each_revision(open: &dyn Fn(&[ProtocolVersion]) -> Used) {
@@ -130,8 +155,14 @@ fn each_revision(open: &dyn Fn(&[ProtocolVersion]) -> Used) {
     assert!(matches!(error, Error::Unsupported(_)), "{error}");
 }
 
-fn notes(peers: &Peers) {
-    let used = peers.open(&ANY, peers.python_v1(), [script("notes_v1.py")]);
+/// A server over HTTP speaks all of them at once.
+fn each_revision_at(peers: &Peers, serving: Serving) {
+    each_revision(&|versions| peers.open_at(client(), Http, versions, &serving));
+    serving.end();
+}
+
+fn notes(peers: &Peers, way: Way) {
+    let used = peers.open(way, &ANY, peers.python_v1(), [script("notes_v1.py")]);
     let client = &used.client;
     let identity = client.initialize().expect("settled");
     assert_eq!(identity.info.as_ref().expect("named").name, "notes");
@@ -160,25 +191,23 @@ fn notes(peers: &Peers) {
     used.close();
 }
 
-fn echo_v2(peers: &Peers, versions: &[ProtocolVersion], version: &str) {
-    let used = peers.open(versions, peers.python_v2(), [script("echo_v2.py")]);
+fn echo_v2(peers: &Peers, way: Way, versions: &[ProtocolVersion], version: &str) {
+    let used = peers.open(way, versions, peers.python_v2(), [script("echo_v2.py")]);
     // It keeps what was raised to itself, and calls an unknown tool a failed one.
-    echo(&used, version, "Error executing tool fail", Unknown::Result);
-    used.close();
+    echo(used, version, "Error executing tool fail", Unknown::Result);
 }
 
-fn echo_ts(peers: &Peers, versions: &[ProtocolVersion]) -> Used {
-    peers.open(versions, peers.node(), [peers.module("echo_ts.mjs")])
+fn echo_ts(peers: &Peers, way: Way, versions: &[ProtocolVersion]) -> Used {
+    peers.open(way, versions, peers.node(), [peers.module("echo_ts.mjs")])
 }
 
-fn rmcp(peers: &Peers, versions: &[ProtocolVersion], version: &str) {
-    let used = peers.open(versions, peers.rmcp(), ["server"]);
-    echo(&used, version, "on purpose", Unknown::Error(-32602));
-    used.close();
+fn rmcp(peers: &Peers, way: Way, versions: &[ProtocolVersion], version: &str) {
+    let used = peers.open(way, versions, peers.rmcp(), ["server"]);
+    echo(used, version, "on purpose", Unknown::Error(-32602));
 }
 
-fn everything(peers: &Peers) {
-    let used = peers.open(&ANY, peers.node(), [peers.npm("mcp-server-everything"), "stdio".into()]);
+fn everything(peers: &Peers, way: Way) {
+    let used = peers.everything(client(), way);
     let client = &used.client;
     let identity = client.initialize().expect("settled");
     assert_eq!(identity.version, ProtocolVersion::V2025_11_25);
@@ -247,7 +276,7 @@ fn filesystem(peers: &Peers) {
     let root = peers.home().join("files");
     std::fs::create_dir(&root).expect("a new directory");
     let args: [OsString; 2] = [peers.npm("mcp-server-filesystem"), root.clone().into()];
-    let used = peers.open(&ANY, peers.node(), args);
+    let used = peers.open(Stdio, &ANY, peers.node(), args);
     let call = |name: &str, arguments: Value| {
         let result = used.client.call_tool(name, arguments).expect("a result");
         (result.is_error.unwrap_or(false), result.text_content())

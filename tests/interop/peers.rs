@@ -9,11 +9,15 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tinymcp::client::{ClientBuilder, Timeouts};
-use tinymcp::transport::{ChildProcess, Direction, EndStep, Stderr, Tap};
+use tinymcp::http::HttpTransport;
+use tinymcp::transport::{ChildProcess, Direction, EndStep, Patience, Stderr, Tap};
 use tinymcp::{Client, ProtocolVersion};
 
+use crate::passed::{Manners, check};
+use crate::serving::Serving;
+
 /// Every process of a case has it in its environment, so that none can be left behind unseen.
-const MARK: &str = "TINYMCP_INTEROP_CASE";
+pub(crate) const MARK: &str = "TINYMCP_INTEROP_CASE";
 
 pub(crate) const LEGACY: [ProtocolVersion; 4] = [
     ProtocolVersion::V2024_11_05,
@@ -24,9 +28,25 @@ pub(crate) const LEGACY: [ProtocolVersion; 4] = [
 
 pub(crate) const ANY: [ProtocolVersion; 5] = ProtocolVersion::ALL;
 
+/// How client and server reach each other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Way {
+    Stdio,
+    /// Streamable HTTP.
+    Http,
+    /// HTTP+SSE.
+    Sse,
+}
+
+/// A client that waits long for programs on a busy machine. All of these answer the probe, and end by themselves.
+pub(crate) fn client() -> ClientBuilder {
+    let timeouts = Timeouts::default().with_call(Duration::from_secs(30)).with_probe(Duration::from_secs(30));
+    Client::builder().timeouts(timeouts).patience(Patience::default().with_exit(Duration::from_secs(20)))
+}
+
 pub(crate) struct Peers {
     dir: PathBuf,
-    mark: String,
+    pub(crate) mark: String,
     home: TempDir,
 }
 
@@ -63,11 +83,14 @@ impl Peers {
         self.installed(&format!("node_modules/.bin/{program}")).into()
     }
 
-    /// A script that finds its packages in `node_modules`, as it stands below the same directory.
+    /// A script that finds its packages in `node_modules`, and other scripts, as it stands below the same directory.
     pub(crate) fn module(&self, name: &str) -> OsString {
-        let place = self.home().join(name);
-        std::fs::copy(script(name), &place).expect("a copy");
-        place.into()
+        for entry in std::fs::read_dir(script("")).expect("our directory").flatten() {
+            if entry.path().extension().is_some_and(|kind| kind == "mjs") {
+                std::fs::copy(entry.path(), self.home().join(entry.file_name())).expect("a copy");
+            }
+        }
+        self.home().join(name).into()
     }
 
     fn installed(&self, name: &str) -> PathBuf {
@@ -76,41 +99,98 @@ impl Peers {
         path
     }
 
-    /// Our client on a server that it starts.
+    /// Our client on a server that it starts, or that is started for it.
     pub(crate) fn open(
         &self,
+        way: Way,
         versions: &[ProtocolVersion],
         program: impl Into<OsString>,
         args: impl IntoIterator<Item = impl Into<OsString>>,
     ) -> Used {
-        self.open_as(Client::builder(), versions, program, args)
+        self.open_as(client(), way, versions, program, args)
     }
 
     /// The same for a client with handlers and callbacks.
     pub(crate) fn open_as(
         &self,
         client: ClientBuilder,
+        way: Way,
         versions: &[ProtocolVersion],
         program: impl Into<OsString>,
         args: impl IntoIterator<Item = impl Into<OsString>>,
     ) -> Used {
+        let program: OsString = program.into();
+        let args = args.into_iter().map(Into::into).collect::<Vec<OsString>>();
+        // As all our scripts take it.
+        let word = match way {
+            Way::Stdio => return self.open_child(client, versions, program, args),
+            Way::Http => "http",
+            Way::Sse => "sse",
+        };
+        let serving = self.serve(program, args.into_iter().chain([word.into()]));
+        self.open_url(client, way, versions, serving)
+    }
+
+    /// Our client on a server that runs.
+    pub(crate) fn open_url(
+        &self,
+        client: ClientBuilder,
+        way: Way,
+        versions: &[ProtocolVersion],
+        serving: Serving,
+    ) -> Used {
+        let used = self.open_at(client, way, versions, &serving);
+        Used { serving: Some(serving), ..used }
+    }
+
+    /// One of several clients of the same server.
+    pub(crate) fn open_at(
+        &self,
+        client: ClientBuilder,
+        way: Way,
+        versions: &[ProtocolVersion],
+        serving: &Serving,
+    ) -> Used {
+        let wire = Wire::default();
+        let transport = HttpTransport::new(&serving.url()).expect("a URL");
+        let client = self.set_up(client, versions, &wire).open(transport).expect("a client");
+        Used { client, wire, stderr: Lines::default(), mark: self.mark.clone(), way, serving: None }
+    }
+
+    /// Our client on the everything server.
+    pub(crate) fn everything(&self, client: ClientBuilder, way: Way) -> Used {
+        let program = self.npm("mcp-server-everything");
+        let (word, path) = match way {
+            Way::Stdio => return self.open_as(client, way, &ANY, self.node(), [program, "stdio".into()]),
+            Way::Http => ("streamableHttp", "/mcp"),
+            Way::Sse => ("sse", "/sse"),
+        };
+        let serving = self.serve_at_port(self.node(), [program, word.into()], path);
+        self.open_url(client, way, &ANY, serving)
+    }
+
+    fn set_up(&self, client: ClientBuilder, versions: &[ProtocolVersion], wire: &Wire) -> ClientBuilder {
+        client.versions(versions.iter().cloned()).tap(wire.clone())
+    }
+
+    fn open_child(
+        &self,
+        client: ClientBuilder,
+        versions: &[ProtocolVersion],
+        program: OsString,
+        args: Vec<OsString>,
+    ) -> Used {
         let wire = Wire::default();
         let stderr = Lines::default();
         let lines = stderr.clone();
-        let program: OsString = program.into();
-        let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
         let server = ChildProcess::new(program)
             .args(args)
             .env("HOME", self.home())
+            .env("PYTHONDONTWRITEBYTECODE", "1")
             .env(MARK, &self.mark)
             .stderr(Stderr::lines(move |line| locked(&lines.0).push(line.to_owned())));
-        let client = client
-            .versions(versions.iter().cloned())
-            .timeouts(Timeouts::default().with_call(Duration::from_secs(30)))
-            .tap(wire.clone())
-            .open(server)
-            .expect("the server starts");
-        Used { client, wire, stderr, mark: self.mark.clone() }
+        let client = self.set_up(client, versions, &wire).open(server).expect("the server starts");
+        Used { client, wire, stderr, mark: self.mark.clone(), way: Way::Stdio, serving: None }
     }
 
     /// Runs a foreign client to its end and gives its output. What it or our server says on stderr is a failure.
@@ -123,13 +203,15 @@ impl Peers {
         command
             .args(args.into_iter().map(Into::into))
             .env("HOME", self.home())
+            .env("PYTHONDONTWRITEBYTECODE", "1")
             .env(MARK, &self.mark)
             .stdin(Stdio::null());
         let output = command.output().expect("the client starts");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let left = self.left_behind(Duration::from_secs(5));
         assert_eq!(left, Vec::<String>::new(), "left behind");
-        Ran { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        Ran { code: output.status.code(), stdout, stderr }
     }
 
     /// `NAME=VALUE` for a client that passes on no environment of its own.
@@ -175,25 +257,43 @@ pub(crate) struct Used {
     wire: Wire,
     stderr: Lines,
     mark: String,
+    way: Way,
+    pub(crate) serving: Option<Serving>,
 }
 
 impl Used {
     /// Closes and checks what must be true of any connection.
     pub(crate) fn close(self) {
-        self.close_by(EndStep::EndOfInput);
+        self.close_as(EndStep::EndOfInput, Manners::All);
     }
 
     /// The same for a server that needs more than the end of its input.
     pub(crate) fn close_by(self, step: EndStep) {
+        self.close_as(step, Manners::All);
+    }
+
+    /// The same for a client whose stream was broken off.
+    pub(crate) fn close_after_break(self) {
+        self.close_as(EndStep::None, Manners::ComesBack);
+    }
+
+    fn close_as(self, step: EndStep, manners: Manners) {
         let version = self.client.initialize().expect("settled").version.clone();
         assert_eq!(self.client.noise(), 0, "lines on the server's stdout that are no messages");
         let report = self.client.close().expect("the server ends");
+        // Over HTTP there is nobody to end.
+        let step = if self.way == Way::Stdio { step } else { EndStep::None };
         assert_eq!(report.ending.step, step, "{report:?}");
         assert!(report.flushed && !report.ending.orphans_signalled && !report.reader_detached, "{report:?}");
         assert_eq!(report.handlers_detached, 0, "{report:?}");
         assert_eq!(left_behind(&self.mark, Duration::ZERO), Vec::<String>::new(), "left behind");
         self.wire.check(&version);
-        let stderr = locked(&self.stderr.0);
+        let mut stderr = std::mem::take(&mut *locked(&self.stderr.0));
+        if let Some(serving) = self.serving {
+            let (passed, said) = serving.end();
+            check(&passed, self.way, &version, manners);
+            stderr.extend(said.lines().map(str::to_owned));
+        }
         if let Some(first) = stderr.first() {
             println!("interop:     its stderr: {} lines, first: {first}", stderr.len());
         }
@@ -258,7 +358,7 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// The command lines of running processes whose environment has the mark, after `patience` at most.
-fn left_behind(mark: &str, patience: Duration) -> Vec<String> {
+pub(crate) fn left_behind(mark: &str, patience: Duration) -> Vec<String> {
     let entry = format!("{MARK}={mark}");
     let start = Instant::now();
     loop {

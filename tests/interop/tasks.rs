@@ -8,22 +8,27 @@ use tinymcp::protocol::task::TaskStatus;
 use tinymcp::protocol::{ElicitParams, PrimitiveSchema, RequestedSchema};
 use tinymcp::server::TaskOptions;
 use tinymcp::tool::TaskMode;
-use tinymcp::transport::EndStep;
+use tinymcp::transport::{EndStep, Patience};
 use tinymcp::{Context, Server, ToolError, ToolRegistry, tool};
 
 use crate::Case;
-use crate::client_features::{answering, everything};
-use crate::peers::Peers;
+use crate::answering::answering;
+use crate::client_everything::everything;
+use crate::our_server::{Target, serve_as_told};
+use crate::passed::Manners;
+use crate::peers::{Peers, Way};
 
 pub(crate) const CASES: &[Case] = &[
-    ("our client, everything server, tasks", everything_tasks),
-    ("our server, TypeScript 1.x client, tasks", typescript),
+    ("our client, everything server, tasks", |peers| everything_tasks(peers, Way::Stdio)),
+    ("our client, everything server, tasks, HTTP", |peers| everything_tasks(peers, Way::Http)),
+    ("our server, TypeScript 1.x client, tasks", |peers| typescript(peers, Way::Stdio)),
+    ("our server, TypeScript 1.x client, tasks, HTTP", |peers| typescript(peers, Way::Http)),
 ];
 
 /// A research of four seconds, which asks in between what is meant.
-fn everything_tasks(peers: &Peers) {
+fn everything_tasks(peers: &Peers, way: Way) {
     let (builder, seen) = answering();
-    let used = everything(peers, builder.tasks());
+    let used = everything(peers, builder.tasks().patience(Patience::default()), way);
     let client = &used.client;
     let research = "simulate-research-query";
     let list = client.list_tools().expect("a list");
@@ -80,12 +85,14 @@ pub(crate) fn serve() {
     let tools = tools.into_iter().try_fold(ToolRegistry::new(), ToolRegistry::with).expect("three names");
     let tasks = TaskOptions::default().with_poll_interval(Duration::from_millis(100));
     let server = Server::builder("tasks", "1.0.0").tools(tools).tasks(tasks).build();
-    server.expect("all revisions").start().expect("stdin and stdout");
+    serve_as_told(&server.expect("all revisions"));
 }
 
-fn typescript(peers: &Peers) {
-    let me = std::env::current_exe().expect("a path");
-    let seen = peers.run(peers.node(), [peers.module("tasks_ts.mjs"), me.into(), SERVE.into()]).json();
+fn typescript(peers: &Peers, way: Way) {
+    let target = Target::of_ours(peers, way, SERVE);
+    let args = [peers.module("tasks.mjs")].into_iter().chain(target.args.clone());
+    let seen = peers.run(peers.node(), args).json();
+    target.end(way, "2025-11-25", Manners::All);
     assert_eq!(seen["tools"], json!({ "fails": "optional", "report": "required", "wait": "optional" }));
     assert_eq!(seen["capabilities"]["requests"]["tools"]["call"], json!({}));
     let report = &seen["report"];

@@ -200,8 +200,10 @@ impl Line {
         let refused = {
             let mut queue = lock(&self.queue);
             if !queue.is_held && queue.waiting.is_empty() {
-                queue.is_held = parcel.outgoing.is_ordered();
-                self.start(parcel)
+                let is_ordered = parcel.outgoing.is_ordered();
+                let started = self.start(parcel);
+                queue.is_held = is_ordered && started.is_ok();
+                started
             } else if queue.waiting.len() < MAX_WAITING {
                 queue.waiting.push_back(parcel);
                 return;
@@ -210,11 +212,7 @@ impl Line {
             }
         };
         if let Err((parcel, problem)) = refused {
-            let was_ordered = parcel.outgoing.is_ordered();
             self.refuse(&parcel, problem);
-            if was_ordered {
-                self.go_on();
-            }
         }
     }
 

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crossbeam_channel::{Sender, bounded, select};
 use ureq::http::header::ACCEPT;
 use ureq::http::{HeaderMap, HeaderName, HeaderValue, Method as Verb, StatusCode};
 
@@ -30,6 +31,10 @@ pub(super) enum Ended {
 
 /// A stream that lasted so long was none of them, even if the server had nothing to say.
 const LASTING: Duration = Duration::from_secs(5);
+
+/// How long what comes after the handshake waits for the stream of the session. There are servers that answer once they have
+/// something to say.
+const STREAM_TIME: Duration = Duration::from_millis(500);
 
 /// How long to wait if the server does not say.
 const RETRY: Duration = Duration::from_secs(1);
@@ -195,25 +200,36 @@ impl Line {
         self.send(exchange, &call)
     }
 
-    /// Opens the stream on which a Legacy server says what belongs to no request, if it has one.
+    /// Opens the stream on which a Legacy server says what belongs to no request, if it has one, and waits a moment until the
+    /// server has answered: a question that it asks before, on behalf of the first call, is lost with servers on the official
+    /// TypeScript SDK.
     ///
     /// spec: 2025-11-25 basic/transports#listening-for-messages-from-the-server
     pub(super) fn listen_to_session(self: &Arc<Self>) {
         let Some(exchange) = self.exchanges.begin(Purpose::Stream, None, false) else { return };
+        // Disconnected once the server has answered.
+        let (unanswered, answered) = bounded::<()>(0);
         let stream = {
             let exchange = Arc::clone(&exchange);
             move |line: &Arc<Self>| {
-                line.keep_listening(&exchange);
+                line.keep_listening(&exchange, unanswered);
                 line.exchanges.end(&exchange);
             }
         };
         if let Err(problem) = self.run_stream(stream) {
             log::warn!("no stream of what {} says by itself: {problem}", self.settings.url);
-            self.exchanges.end(&exchange);
+            return self.exchanges.end(&exchange);
+        }
+        let stop = self.stop.receiver();
+        select! {
+            recv(answered) -> _ => {}
+            recv(stop) -> _ => {}
+            default(STREAM_TIME) => log::debug!("{} has not opened its stream yet", self.settings.url),
         }
     }
 
-    fn keep_listening(self: &Arc<Self>, exchange: &Arc<Exchange>) {
+    fn keep_listening(self: &Arc<Self>, exchange: &Arc<Exchange>, unanswered: Sender<()>) {
+        let mut unanswered = Some(unanswered);
         let nothing = Outgoing::nothing();
         let mut events = EventReader::new(self.max_frame_bytes);
         let mut pace = Pace::new(self.settings.stream_tries);
@@ -221,7 +237,9 @@ impl Line {
         loop {
             pace.opened = Instant::now();
             let mut has_brought = false;
-            let told = match self.open_stream(exchange, &self.settings.url, events.last_id()) {
+            let opened = self.open_stream(exchange, &self.settings.url, events.last_id());
+            drop(unanswered.take());
+            let told = match opened {
                 Ok(reply) if reply.head.status == StatusCode::OK && reply.head.is_event_stream() => {
                     events = events.reopened();
                     was_open = true;

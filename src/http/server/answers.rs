@@ -1,7 +1,7 @@
 //! Answers as a whole: their status and their JSON.
 
 use super::wire::Response;
-use crate::jsonrpc::{ErrorCode, ErrorObject, RequestId, write_error};
+use crate::jsonrpc::{ErrorCode, ErrorObject, RequestId, begin_result, write_error};
 
 /// A JSON-RPC error with a status of its own.
 pub(super) fn error_response(status: u16, id: Option<&RequestId>, error: &ErrorObject) -> Response {
@@ -17,6 +17,14 @@ pub(super) fn refusal(status: u16, problem: impl Into<String>) -> Response {
 
 pub(super) fn json_response(status: u16, body: Vec<u8>) -> Response {
     Response { status, headers: vec![("Content-Type", "application/json".to_owned())], body }
+}
+
+/// The answer to a `ping`.
+pub(super) fn pong(id: &RequestId) -> Vec<u8> {
+    let mut message = Vec::new();
+    begin_result(&mut message, Some(id));
+    message.extend_from_slice(b"{}}");
+    message
 }
 
 /// The status of an answer that is this error. An error of the work itself is an answer like any other.

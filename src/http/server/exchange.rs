@@ -186,7 +186,9 @@ impl Exchange {
 
     /// Ends it without an answer of the server: by that of HTTP, or in the middle of its events.
     pub(super) fn abandon(&self, response: Response) {
-        match std::mem::replace(&mut *lock(&self.state), State::Over) {
+        // Not within the match, which would hold the lock to its end.
+        let before = std::mem::replace(&mut *lock(&self.state), State::Over);
+        match before {
             State::Undecided(reply) => reply.answer(response),
             State::Streaming(stream, id) => {
                 stream.finish(b"");

@@ -61,8 +61,7 @@ impl Greeting {
 
     /// Answers in the server's place.
     pub(super) fn abandon(&self, response: Response) {
-        if let Some((reply, _in_use)) = lock(&self.reply).take() {
-            reply.answer(response);
-        }
+        let Some((reply, _in_use)) = lock(&self.reply).take() else { return };
+        reply.answer(response);
     }
 }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::answers::{error_response, json_response, refusal};
+use super::answers::{error_response, json_response, pong, refusal};
 use super::backend::Asked;
 use super::endpoint::{Endpoint, Inbound, heard};
 use super::exchange::Exchange;
@@ -13,7 +13,7 @@ use super::session::{NewSession, Session, replayed};
 use super::way::Way;
 use super::wire::{Reply, Response};
 use crate::http::headers;
-use crate::jsonrpc::{BadFrame, ErrorObject, Incoming, RequestId, begin_result};
+use crate::jsonrpc::{BadFrame, ErrorObject, Incoming, RequestId};
 use crate::peer::{self, Call, NotServed, Request};
 use crate::protocol::ProtocolVersion;
 
@@ -135,10 +135,7 @@ impl Endpoint {
         reply: Reply,
     ) {
         if request.method == "ping" && session.line.is_here() && !session.is_open(&id) {
-            let mut body = Vec::new();
-            begin_result(&mut body, Some(&id));
-            body.extend_from_slice(b"{}}");
-            return reply.answer(json_response(200, body));
+            return reply.answer(json_response(200, pong(&id)));
         }
         let call = match session.begin(id.clone(), from.principal) {
             Ok(call) => call,
@@ -191,10 +188,7 @@ impl Endpoint {
                     answers.push(error_response(400, Some(&id), &error).body);
                 }
                 Ok(Incoming::Request { id, method, .. }) if method == "ping" && session.line.is_here() => {
-                    let mut answer = Vec::new();
-                    begin_result(&mut answer, Some(&id));
-                    answer.extend_from_slice(b"{}}");
-                    answers.push(answer);
+                    answers.push(pong(&id));
                 }
                 Ok(Incoming::Request { id, method, params }) => {
                     match session.begin(id.clone(), from.principal) {
@@ -267,6 +261,7 @@ impl Endpoint {
         let look = move || again.missed(&last).map(|missed| replayed(&missed)).unwrap_or_default();
         if let Some(exchange) = session.exchange(&missed.stream) {
             exchange.resume(reply, look, in_use);
+            session.is_back(&exchange);
         } else if !missed.has_ended && session.standing().is(&missed.stream) {
             session.standing().open(reply, move || (look(), Some(missed.stream)), move || drop(in_use));
         } else {

@@ -134,8 +134,8 @@ impl HttpServer {
         format!("http://{}{}", self.address(), self.endpoint.paths.mcp)
     }
 
-    /// Serves until [`ServerHandle::stop`](crate::ServerHandle::stop), or its [`stop_token`](Self::stop_token). Then nothing more is accepted, open streams end, and what
-    /// was accepted is finished, up to the server's grace.
+    /// Serves until [`ServerHandle::stop`](crate::ServerHandle::stop), or until its [`stop_token`](Self::stop_token) fires. Then
+    /// nothing more is accepted, open streams end, and what was accepted is finished, up to the server's grace.
     ///
     /// # Errors
     /// When a thread cannot be started, or the operating system tells no more of connections.

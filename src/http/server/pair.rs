@@ -4,14 +4,14 @@
 
 use std::sync::Arc;
 
-use super::answers::{error_response, refusal};
+use super::answers::{error_response, pong, refusal};
 use super::backend::Asked;
 use super::endpoint::{Endpoint, Inbound, heard};
 use super::session::Session;
 use super::sse::write_event;
 use super::way::Way;
 use super::wire::{Reply, Response};
-use crate::jsonrpc::{ErrorObject, Incoming, RequestId, begin_result};
+use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::peer::{self, NotServed, Request};
 
 impl Endpoint {
@@ -63,10 +63,7 @@ impl Endpoint {
         let tell = |message: &[u8]| session.standing().answer_by(message);
         let refuse = |id, error: &ErrorObject| tell(&error_response(200, id, error).body);
         if request.method == "ping" && session.line.is_here() && !session.is_open(&id) {
-            let mut pong = Vec::new();
-            begin_result(&mut pong, Some(&id));
-            pong.extend_from_slice(b"{}}");
-            return tell(&pong);
+            return tell(&pong(&id));
         }
         let call = match session.begin(id.clone(), from.principal) {
             Ok(call) => call,

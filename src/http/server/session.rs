@@ -216,6 +216,16 @@ impl Session {
         self.give_up(call);
     }
 
+    /// The client of `exchange` has come back: if that waits, it hears what was to be said meanwhile.
+    pub(super) fn is_back(&self, exchange: &Arc<Exchange>) {
+        let waits =
+            |(_, known): &(Arc<Call>, Weak<Exchange>)| std::ptr::eq(known.as_ptr(), Arc::as_ptr(exchange));
+        let does_wait = lock(&self.open).iter().any(waits);
+        if does_wait {
+            self.standing.hand_over(exchange);
+        }
+    }
+
     /// An exchange that waits, if there is one.
     pub(super) fn open_exchange(&self) -> Option<Arc<Exchange>> {
         let mut open = lock(&self.open);
@@ -249,7 +259,10 @@ impl Session {
         let id = self.stored(|events| events.begin(&self.id))?;
         let id = id.inspect_err(|e| log::warn!("a stream cannot be kept: {e}")).ok()?;
         if self.can_poll() {
-            let event_id = self.keep(&id, b"")?;
+            let Some(event_id) = self.keep(&id, b"") else {
+                self.end_stream(&id);
+                return None;
+            };
             write_priming(first, &event_id, Some(retry.unwrap_or(RETRY)));
         }
         if let Some(exchange) = exchange.and_then(Weak::upgrade) {

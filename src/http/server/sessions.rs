@@ -112,7 +112,7 @@ impl Sessions {
             if due.is_empty() {
                 let first = table.sessions.values().filter_map(|session| session.idle_since()).min();
                 // All may be in use: then none can expire before this time has passed.
-                let time = (first.unwrap_or(now) + self.idle).saturating_duration_since(now);
+                let time = self.idle.saturating_sub(now.saturating_duration_since(first.unwrap_or(now)));
                 table = self.wake.wait_timeout(table, time).unwrap_or_else(PoisonError::into_inner).0;
                 continue;
             }

@@ -67,7 +67,7 @@ impl Standing {
         let (first, id) = first();
         let stream = reply.stream(&[], &first);
         for message in std::mem::take(&mut state.waiting) {
-            if let Err(reason) = stream.send(&self.event(id.as_ref(), &message)) {
+            if let Err(reason) = stream.send(&self.event(id.as_ref(), &message).0) {
                 log::debug!("dropped a message of a session: {reason:?}");
             }
         }
@@ -171,15 +171,30 @@ impl Standing {
         if state.is_over {
             return Some(Err(NotSent::Closed("the session has ended".to_owned())));
         }
+        self.over(&state, message, send)
+    }
+
+    /// The same of what is known to be open. A stream that breaks in this moment is none, unless the client can come back for what
+    /// is kept of it.
+    fn over(
+        &self,
+        state: &State,
+        message: &[u8],
+        send: impl FnOnce(&EventStream, &[u8]) -> Result<(), NotWritten>,
+    ) -> Option<Result<(), NotSent>> {
         let stream = state.stream.as_ref()?;
-        Some(send(stream, &self.event(state.id.as_ref(), message)).map_err(not_sent))
+        let (event, is_kept) = self.event(state.id.as_ref(), message);
+        match send(stream, &event) {
+            Err(NotWritten::Gone) => is_kept.then_some(Ok(())),
+            sent => Some(sent.map_err(not_sent)),
+        }
     }
 
     fn have_wait(&self, message: &[u8]) -> Result<(), NotSent> {
         let mut state = lock(&self.state);
         // It may have been opened in this moment.
-        if let Some(stream) = &state.stream {
-            return stream.send(&self.event(state.id.as_ref(), message)).map_err(not_sent);
+        if let Some(sent) = self.over(&state, message, EventStream::send) {
+            return sent;
         }
         let bytes = |state: &State| state.waiting.iter().map(Vec::len).sum::<usize>() + message.len();
         while state.waiting.len() == WAITING
@@ -211,12 +226,12 @@ impl Standing {
         }
     }
 
-    fn event(&self, id: Option<&StreamKey>, message: &[u8]) -> Vec<u8> {
-        let session = self.session.upgrade();
-        let event_id = session.zip(id).and_then(|(session, id)| session.keep(id, message));
+    /// A message as an event of the stream `id`, and whether it is kept.
+    fn event(&self, id: Option<&StreamKey>, message: &[u8]) -> (Vec<u8>, bool) {
+        let event_id = id.and_then(|id| self.session.upgrade()?.keep(id, message));
         let mut event = Vec::with_capacity(message.len() + 64);
         write_event(&mut event, event_id.as_deref(), None, message);
-        event
+        (event, event_id.is_some())
     }
 }
 

@@ -70,23 +70,21 @@ impl Door {
         let opening = Opening(self);
         let opened = open();
         let mut state = self.lock();
-        let outcome = match (&state.stage, opened) {
-            (Stage::Over(reason), Ok(upstream)) => {
-                let reason = reason.clone();
-                upstream.close();
-                Err(reason)
-            }
+        let (outcome, too_late) = match (&state.stage, opened) {
+            (Stage::Over(reason), Ok(upstream)) => (Err(reason.clone()), Some(upstream)),
             (_, Ok(upstream)) => {
                 state.stage = Stage::Open(Arc::clone(&upstream));
-                Ok(upstream)
+                (Ok(upstream), None)
             }
             (_, Err(problem)) => {
                 state.has_failed();
-                Err(problem)
+                (Err(problem), None)
             }
         };
         drop(state);
         drop(opening);
+        // Its line is told of the end, and comes here.
+        too_late.into_iter().for_each(|upstream| upstream.close());
         outcome
     }
 

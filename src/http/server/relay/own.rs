@@ -9,12 +9,12 @@ use super::door::Door;
 use super::splice::one_line;
 use super::upstream::{Hears, Upstream, not_sent};
 use super::{Reach, fail, time};
-use crate::http::server::answers::refusal;
+use crate::http::server::answers::{error_response, pong, refusal};
 use crate::http::server::backend::{Asked, Line};
 use crate::http::server::session::Session;
 use crate::http::server::way::Way;
 use crate::json::{FromJson, Members};
-use crate::jsonrpc::{ErrorObject, Incoming, RequestId, begin_result, write_error};
+use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::peer::{self, Call, NotSent, Served, own_id};
 use crate::protocol::ProtocolVersion;
 use crate::sync::Deadline;
@@ -117,16 +117,15 @@ impl OwnLine {
 
     /// Something that the server asks of the client, or of whoever can say it.
     fn ask(&self, id: &RequestId, method: &str, text: &str) {
-        let mut answer = Vec::new();
-        if method == "ping" && !self.session.upgrade().is_some_and(|session| session.is_heard()) {
+        let answer = if method == "ping" && !self.session.upgrade().is_some_and(|session| session.is_heard())
+        {
             // There may be no stream for long, or, before the handshake, none at all.
-            begin_result(&mut answer, Some(id));
-            answer.extend_from_slice(b"{}}");
+            pong(id)
         } else if let Err(why) = self.tell(text) {
-            write_error(&mut answer, Some(id), &ErrorObject::internal(not_sent(why)));
+            error_response(200, Some(id), &ErrorObject::internal(not_sent(why))).body
         } else {
             return;
-        }
+        };
         let answer = String::from_utf8_lossy(&answer);
         if let Some(Err(why)) = self.door.current().map(|upstream| upstream.send(&answer)) {
             log::debug!("a question of a server has no answer: {why:?}");

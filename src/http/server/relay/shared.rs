@@ -247,7 +247,14 @@ impl Line for SharedLine {
         let text = std::str::from_utf8(message).map_err(ErrorObject::invalid_request)?;
         let text = one_line(text);
         Marks::of_client(&text).map_err(ErrorObject::invalid_request)?;
-        self.upstream()?.send(&text).map_err(|why| ErrorObject::internal(not_sent(why)))
+        // Where no server is reached there is nobody to be told; and to reach one takes time, which whoever brings this has not.
+        match self.door.current() {
+            Some(upstream) => upstream.send(&text).map_err(|why| ErrorObject::internal(not_sent(why))),
+            None => {
+                log::debug!("dropped {method} of a client: there is no server yet");
+                Ok(())
+            }
+        }
     }
 
     fn given_up(&self, call: &Arc<Call>) {

@@ -56,6 +56,9 @@ const FLUSH: Duration = Duration::from_secs(1);
 /// And so long for threads whose requests are answered or cut off.
 const LEAVE: Duration = Duration::from_millis(250);
 
+/// So many connections wait to be accepted, if the operating system allows it.
+const BACKLOG: i32 = 4096;
+
 /// A whole request.
 #[derive(Debug)]
 pub(crate) struct Request<A> {
@@ -76,6 +79,11 @@ pub(crate) trait Service: Send + Sync + Sized + 'static {
     /// The answer to a request that is not served; its body is not read, and the connection is closed.
     fn admit(&self, head: &Head) -> Result<Self::Admitted, Response>;
 
+    /// Whether [`admit`](Self::admit) runs other people's code, so that others are not to wait for it.
+    fn admits_at_length(&self) -> bool {
+        false
+    }
+
     /// Serves a request, on a thread of its own for as long as it takes. A reply that is dropped unanswered is a 500.
     fn serve(&self, request: Request<Self::Admitted>, reply: Reply);
 
@@ -84,6 +92,11 @@ pub(crate) trait Service: Send + Sync + Sized + 'static {
     fn is_quick(&self, request: &Request<Self::Admitted>) -> bool {
         let _ = request;
         false
+    }
+
+    /// Puts a refusal of the wire, whose body is a text for people, into the words of the service.
+    fn put(&self, refusal: Response) -> Response {
+        refusal
     }
 
     /// Answers that there is no room: as many requests as allowed wait already.
@@ -107,6 +120,8 @@ impl<S: Service> Wire<S> {
     /// When the operating system has no more handles.
     pub(crate) fn new(listener: TcpListener, limits: Limits, service: Arc<S>) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
+        // Of a burst of connections std lets 128 wait to be accepted. The others would try again after a second, or three.
+        rustix::net::listen(&listener, BACKLOG)?;
         let address = listener.local_addr()?;
         let listener = Source::Listener(Arc::new(listener));
         let common = Arc::new(Common::new(listener.clone(), limits)?);

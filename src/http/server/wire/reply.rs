@@ -58,8 +58,8 @@ impl Reply {
         EventStream { exchange: exchange.expect("a reply has its exchange until it is used up") }
     }
 
-    /// Has `gone` called when the peer closes the connection before the request is answered in full, by the thread that notices, at
-    /// most 250 ms later: it must not block. At once, by the calling thread, if that has happened. A second one replaces the first.
+    /// Has `gone` called when the peer closes the connection before the request is answered in full, by the thread that notices, which
+    /// must not block. At once, by the calling thread, if that has happened. A second one replaces the first.
     pub(crate) fn when_gone(&self, gone: Box<dyn FnOnce() + Send>) {
         if let Some(exchange) = &self.exchange {
             exchange.connection.when_gone(exchange.turn, gone);

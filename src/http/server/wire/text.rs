@@ -134,7 +134,7 @@ fn date_of(seconds: u64) -> [u8; 29] {
     const MONTHS: [&str; 12] =
         ["Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", "Jan", "Feb"];
     let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // From the first of March of the year 0 to that of 1970's first of January.
+    // From the first of March of the year 0 to the first of January 1970.
     let since = days + 719_468;
     let (era, day) = (since / 146_097, since % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;

@@ -1,18 +1,17 @@
 // Runs the tools of a server as tasks through the client of the TypeScript SDK 1.x and prints what it saw as one JSON object.
 //
-// tasks_ts.mjs COMMAND [ARG...]
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { CallToolResultSchema, ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+// tasks.mjs URL|COMMAND [ARG...]
+import { CallToolResultSchema } from "@modelcontextprotocol/sdk/types.js";
+import { connect } from "./connect.mjs";
 
-const [command, ...args] = process.argv.slice(2);
-const client = new Client({ name: "tasks", version: "1.0.0" }, { capabilities: { elicitation: { form: {} } } });
 const seen = { asked: [] };
-client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
-  seen.asked.push(params.message);
+const elicit = ({ message }) => {
+  seen.asked.push(message);
   return { action: "accept", content: { topic: "tides" } };
-});
-await client.connect(new StdioClientTransport({ command, args, env: process.env }));
+};
+const capabilities = { elicitation: { form: {} } };
+const handlers = { "elicitation/create": elicit };
+const { client, close } = await connect("1", "legacy", process.argv.slice(2), { capabilities, handlers });
 seen.capabilities = client.getServerCapabilities().tasks;
 const { tools } = await client.listTools();
 seen.tools = Object.fromEntries(tools.map((tool) => [tool.name, tool.execution?.taskSupport]));
@@ -39,5 +38,5 @@ for await (const message of tasks.callToolStream({ name: "wait", arguments: {} }
 }
 seen.listed = (await tasks.listTasks()).tasks.length;
 seen.unknown = await tasks.getTask("nobody's").then(() => null, (error) => error.code);
-await client.close();
+await close();
 console.log(JSON.stringify(seen));

@@ -1,66 +1,52 @@
-// Takes a tour of the everything server through the client of the TypeScript SDK 2.x and prints what it saw as one JSON object.
+// Takes a tour of the everything server through the client of the TypeScript SDK and prints what it saw as one JSON object.
 //
-// tour_ts.mjs legacy|auto|REVISION COMMAND [ARG...]
-import { Client } from "@modelcontextprotocol/client";
-import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+// tour.mjs 1|2 legacy|auto|REVISION URL|COMMAND [ARG...]
+import { connect, refusal, until } from "./connect.mjs";
 
-const [mode, command, ...args] = process.argv.slice(2);
-const seen = { asked: [], logged: [], told: [], answers: [] };
-const capabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: { listChanged: true } };
-const pinned = { pin: mode };
-const client = new Client(
-  { name: "tour", version: "1.0.0" },
-  { capabilities, versionNegotiation: { mode: ["legacy", "auto"].includes(mode) ? mode : pinned } },
-);
-
-client.setRequestHandler("elicitation/create", ({ params }) => {
-  seen.asked.push(params);
-  if (params.mode === "url") return { action: "accept" };
-  if (seen.declines) {
-    delete seen.declines;
-    return { action: "decline" };
-  }
-  const fields = Object.entries(params.requestedSchema.properties);
-  const content = Object.fromEntries(fields.filter(([, field]) => "default" in field).map(([name, field]) => [name, field.default]));
-  if (fields.some(([name]) => name === "name")) content.name = "Ada";
-  return { action: "accept", content };
-});
-client.setRequestHandler("sampling/createMessage", ({ params }) => {
-  seen.asked.push(params);
-  return { role: "assistant", model: "model-1", content: { type: "text", text: "oolong, of course" } };
-});
-client.setRequestHandler("roots/list", () => ({ roots: [{ uri: "file:///srv/one", name: "One" }] }));
-client.setNotificationHandler("notifications/message", ({ params }) => {
-  seen.logged.push([params.level, params.logger, params.data]);
-});
+const [sdk, mode, ...target] = process.argv.slice(2);
+const seen = { language: "TypeScript", asked: [], logged: [], told: [], answers: [] };
+const handlers = {
+  "elicitation/create": (params) => {
+    seen.asked.push(params);
+    if (params.mode === "url") return { action: "accept" };
+    if (seen.declines) {
+      delete seen.declines;
+      return { action: "decline" };
+    }
+    const fields = Object.entries(params.requestedSchema.properties);
+    const content = Object.fromEntries(fields.filter(([, field]) => "default" in field).map(([name, field]) => [name, field.default]));
+    if (fields.some(([name]) => name === "name")) content.name = "Ada";
+    return { action: "accept", content };
+  },
+  "sampling/createMessage": (params) => {
+    seen.asked.push(params);
+    return { role: "assistant", model: "model-1", content: { type: "text", text: "oolong, of course" } };
+  },
+  "roots/list": () => ({ roots: [{ uri: "file:///srv/one", name: "One" }] }),
+  "notifications/message": ({ level, logger, data }) => {
+    seen.logged.push([level, logger, data]);
+  },
+};
 const changes = ["tools/list_changed", "prompts/list_changed", "resources/list_changed", "resources/updated", "elicitation/complete"];
 for (const name of changes) {
-  client.setNotificationHandler(`notifications/${name}`, () => {
+  handlers[`notifications/${name}`] = () => {
     seen.told.push(name);
-  });
+  };
 }
 
-const transport = new StdioClientTransport({ command, args, env: process.env });
-await client.connect(transport);
-const isModern = client.getProtocolEra?.() === "modern" || mode !== "legacy";
+const capabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: { listChanged: true } };
+const connection = await connect(sdk, mode, target, { capabilities, handlers });
+const { client, isModern } = connection;
 // A Modern client asks for log messages with each request.
 const meta = isModern ? { _meta: { "io.modelcontextprotocol/logLevel": "info" } } : {};
 if (!isModern) await client.setLoggingLevel("info");
-const call = (name, given = {}, options) => client.callTool({ name, arguments: given, ...meta }, options);
+const call = (name, given = {}, options) => connection.call({ name, arguments: given, ...meta }, options);
 const text = async (name, given) => {
   const { isError, content } = await call(name, given);
   seen.answers.push([name, Boolean(isError), content.map((part) => part.text ?? "").join("")]);
 };
-const refusal = (request) => request.then(() => null, (error) => [error.code, error.message, error.data ?? null]);
-const until = async (isSo) => {
-  const end = Date.now() + 20_000;
-  while (!isSo()) {
-    if (Date.now() > end) throw new Error(`too late: ${JSON.stringify(seen)}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-};
 
-seen.version = client.getNegotiatedProtocolVersion();
+seen.version = connection.version;
 seen.capabilities = client.getServerCapabilities();
 seen.tools = (await client.listTools()).tools.map((tool) => tool.name);
 seen.resources = (await client.listResources()).resources.map((resource) => resource.uri);
@@ -106,15 +92,17 @@ if (isModern) {
   seen.honoured = subscription.honoredFilter;
 } else {
   await client.subscribeResource({ uri: "tea://stock" });
+  // Over HTTP it comes on another stream than the answer of the call, and perhaps later.
+  await until(() => seen.told.includes("elicitation/complete"), seen);
 }
 seen.told_before = seen.told.splice(0);
 await text("open_season", { name: "spring" });
 await text("order", { tea: "black" });
-await until(() => wanted.every((name) => seen.told.includes(name)));
+await until(() => wanted.every((name) => seen.told.includes(name)), seen);
 await (isModern ? subscription.close() : client.unsubscribeResource({ uri: "tea://stock" }));
 seen.tools_then = (await client.listTools()).tools.map((tool) => tool.name);
 seen.structured = (await call("order", { tea: "green", grams: 5, gift: true })).structuredContent;
 await text("order", { tea: "green", grams: 5000 });
-await until(() => seen.logged.length > 0);
-await client.close();
+await until(() => seen.logged.length === 2, seen);
+await connection.close();
 console.log(JSON.stringify(seen));
