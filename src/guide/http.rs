@@ -113,8 +113,8 @@
 //! - Handlers see a [`Principal`](crate::context::Principal) as [`Context::principal`](crate::Context::principal). Sessions, tasks and the
 //!   state of calls belong to the principal with the same id: to anybody else they do not exist. Lists are the same for everybody, so what
 //!   only some may do is refused by the handler.
-//! - The guard is asked for every request, on a thread that others need. Look a token up in memory, by its hash, or verify its signature;
-//!   do not ask another server each time. If it panics, nobody is let in.
+//! - The guard is asked for every request, several at once. Look a token up in memory, by its hash, or verify its signature: to ask another
+//!   server each time would take a thread for as long. If it panics, nobody is let in.
 //! - [`Denied::unauthorized`](crate::http::Denied::unauthorized) is a 401 with a challenge,
 //!   [`Denied::forbidden`](crate::http::Denied::forbidden) a 403.
 //!
