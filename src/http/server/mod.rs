@@ -1,4 +1,4 @@
-//! The server's side of HTTP: an [`HttpServer`] carries the messages of a [`Server`](crate::Server).
+//! The server's side of HTTP: an [`HttpServer`] carries the messages of a [`Server`].
 //!
 //! ```text
 //!   sockets ═ wire ═ endpoint ─┬─ modern ──────────────┬─▶ the Server
