@@ -27,7 +27,9 @@ const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialize
 fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a path");
     let profile = test.parent().and_then(Path::parent).expect("target/PROFILE/deps/TEST");
-    profile.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+    let path = profile.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    assert!(path.exists(), "{} is missing: build it with cargo build --examples", path.display());
+    path
 }
 
 /// A program that is killed with its test.

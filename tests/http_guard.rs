@@ -9,8 +9,9 @@ mod http;
 #[path = "support/puppet.rs"]
 mod puppet;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 use eras::{Legacy, call, message, modern};
 use http::{Hosted, Request};
@@ -49,6 +50,27 @@ fn as_whom(name: &'static str) -> Vec<(&'static str, &'static str)> {
 
 fn whoami() -> Request {
     call(1, "whoami", json!({}))
+}
+
+/// A guard may ask a database.
+#[test]
+fn guards_look_at_several_requests_at_once() {
+    let (server, _puppet) = puppet();
+    // Each waits until all are there.
+    let at_once = Arc::new((Mutex::new(0), Condvar::new()));
+    let guard = move |head: &Head| {
+        let (count, all) = &*at_once;
+        let mut count = count.lock().expect("no panic");
+        *count += 1;
+        all.notify_all();
+        let (_count, wait) =
+            all.wait_timeout_while(count, Duration::from_secs(10), |count| *count < 4).expect("no panic");
+        if wait.timed_out() { Err(Denied::forbidden("alone")) } else { by_key(head) }
+    };
+    let hosted = Hosted::with(&server, |builder| builder.guard(guard));
+    let mut conns: Vec<_> = (0..4).map(|_| hosted.connect()).collect();
+    conns.iter_mut().for_each(|conn| conn.send(&whoami().with(KEY, "alice")));
+    conns.iter_mut().for_each(|conn| assert_eq!(conn.response().text(), "alice"));
 }
 
 #[test]

@@ -113,8 +113,8 @@
 //! - Handlers see a [`Principal`](crate::context::Principal) as [`Context::principal`](crate::Context::principal). Sessions, tasks and the
 //!   state of calls belong to the principal with the same id: to anybody else they do not exist. Lists are the same for everybody, so what
 //!   only some may do is refused by the handler.
-//! - The guard is asked for every request, on a thread that others need. Look a token up in memory, by its hash, or verify its signature;
-//!   do not ask another server each time. If it panics, nobody is let in.
+//! - The guard is asked for every request, several at once. Look a token up in memory, by its hash, or verify its signature: to ask another
+//!   server each time would take a thread for as long. If it panics, nobody is let in.
 //! - [`Denied::unauthorized`](crate::http::Denied::unauthorized) is a 401 with a challenge,
 //!   [`Denied::forbidden`](crate::http::Denied::forbidden) a 403.
 //!
@@ -224,8 +224,8 @@
 //! next request, costs no thread. A handler that waits for its client's answer lends its place to another request. Nothing that one client does
 //! or leaves undone holds up another.
 //!
-//! Measured on Linux with `examples/echo_http`: 10,000 open `subscriptions/listen` take 0.95 KiB each, 10,000 idle connections 0.35 KiB each, and on two
-//! cores the server has 5 threads when all is quiet. What the operating system keeps for sockets comes on top; it also limits
+//! Measured on Linux with `examples/echo_http`: 10,000 open `subscriptions/listen` take 0.95 KiB each, 10,000 idle connections 0.35 KiB each, and the
+//! server has 4 threads when all is quiet. What the operating system keeps for sockets comes on top; it also limits
 //! [open files](crate::guide::operating#numbers-of-the-operating-system).
 //!
 //! # Stopping

@@ -105,6 +105,7 @@
 //! |---|---|---|---|
 //! | open connections | 16,384 | [`max_connections`](crate::http::HttpServerBuilder::max_connections) | 503 |
 //! | connections beyond them that are told so | 64 | | closed without a word |
+//! | connections that wait to be accepted | 4,096, or as many as the operating system allows | | their clients try again after a second |
 //! | requests that are served, of all clients | 64 | [`max_threads`](crate::server::ServerBuilder::max_threads) | further ones wait; a handler that waits for its client makes room for another |
 //! | requests that wait for that | 1,024 | [`max_open_requests`](crate::server::ServerBuilder::max_open_requests) | 503 |
 //! | open requests of a Legacy session | 1,024 | [`max_open_requests`](crate::server::ServerBuilder::max_open_requests) | error -32603, "server busy" |
@@ -114,6 +115,7 @@
 //! | the first line of a chunk; all trailers | 256 and 8 KiB | | 400 |
 //! | empty lines before a request | 8 | | 400 |
 //! | bytes that wait on a stream for a client that does not read | 64 KiB | [`max_unsent_bytes`](crate::http::HttpServerBuilder::max_unsent_bytes) | progress, log messages and notices are dropped; an answer always has room |
+//! | bytes of answers that wait for clients that do not read, in all | 64 MiB; a single one may have more | | the connection that would add to them is closed |
 //! | answers that wait so in HTTP+SSE | 16 MiB | [`max_unsent_bytes`](crate::server::ServerBuilder::max_unsent_bytes) | the session ends |
 //! | what a client sends after the last answer of its connection | 16 MiB | | cut off |
 //! | Legacy clients that have a session | 1,000 | [`max_sessions`](crate::http::HttpServerBuilder::max_sessions) | the one that is idle for longest makes room; 503 if all are in use |

@@ -95,6 +95,12 @@ impl<'a> Members<'a> {
         members
     }
 
+    /// The value of a member; the last one of its name, as with [`take`](Self::take).
+    #[cfg(feature = "http-server")]
+    pub(crate) fn find(&self, name: &str) -> Option<&'a RawValue> {
+        self.0.iter().rev().find(|(key, _)| key == name).map(|(_, raw)| *raw)
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
         self.0.iter().map(|(key, raw)| (key.as_ref(), *raw))
     }

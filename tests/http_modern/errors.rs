@@ -289,3 +289,34 @@ fn ids_come_back_as_they_were() {
     let response = conn.ask(&modern(6, "tools/list", json!({})).with_body(body.to_string()));
     assert_eq!(response.status, 400, "{response}");
 }
+
+/// spec: 2026-07-28 basic/transports/streamable-http#server-validation
+#[test]
+fn a_header_of_other_characters_is_a_mismatch() {
+    let (server, _puppet) = puppet();
+    let hosted = Hosted::new(&server);
+    for value in [&b"caf\xe9"[..], b"a\x01b", b"a\x00b"] {
+        let request = modern(7, "tools/list", json!({})).with("Mcp-Param-Odd", "@");
+        let bytes = request.bytes();
+        let at = bytes.iter().position(|byte| *byte == b'@').expect("the place");
+        let mut conn = hosted.connect();
+        conn.send_bytes(&[&bytes[..at], value, &bytes[at + 1..]].concat());
+        let response = conn.response();
+        assert_eq!(response.error(), (400, -32020), "{value:?}: {response}");
+    }
+}
+
+/// Whoever looks at the headers must see what the server does.
+#[test]
+fn the_headers_are_compared_with_the_member_that_counts() {
+    let (server, _puppet) = puppet();
+    let hosted = Hosted::new(&server);
+    let twice = |first: &str, last: &str| {
+        let request = modern(7, "tools/call", json!({"name": "echo", "arguments": {"message": "m"}}));
+        let text = String::from_utf8(request.body.clone()).expect("text");
+        let text = text.replace(r#""name":"echo""#, &format!(r#""name":"{first}","name":"{last}""#));
+        hosted.ask(&request.with_body(text))
+    };
+    assert_eq!(twice("whoami", "echo").text(), "m");
+    assert_eq!(twice("echo", "whoami").error(), (400, -32020));
+}

@@ -3,6 +3,7 @@
 pub(crate) const SERVER: &[(&str, &str, &[&str])] = &[
     ("open connections", "http/server/builder.rs", &["connections: "]),
     ("connections beyond them that are told so", "http/server/wire/accept.rs", &["TURNED_AWAY: usize = "]),
+    ("connections that wait to be accepted", "http/server/wire/mod.rs", &["BACKLOG: i32 = "]),
     ("requests that are served, of all clients", "server/builder.rs", &["threads: "]),
     ("requests that wait for that", "server/builder.rs", &["in_flight: "]),
     ("open requests of a Legacy session", "server/builder.rs", &["in_flight: "]),
@@ -23,6 +24,11 @@ pub(crate) const SERVER: &[(&str, &str, &[&str])] = &[
         "bytes that wait on a stream for a client that does not read",
         "http/server/builder.rs",
         &["stream_bytes: "],
+    ),
+    (
+        "bytes of answers that wait for clients that do not read, in all",
+        "http/server/builder.rs",
+        &["sending_bytes: "],
     ),
     ("answers that wait so in HTTP+SSE", "server/builder.rs", &["unsent_bytes: "]),
     (

@@ -75,6 +75,7 @@ impl HttpServerBuilder {
                 headers: 100,
                 body_bytes: own.frame_bytes,
                 receiving_bytes: 64 * 1024 * 1024,
+                sending_bytes: 64 * 1024 * 1024,
                 head_time: Duration::from_secs(10),
                 body_time: Duration::from_secs(60),
                 idle_time: Duration::from_secs(60),
@@ -130,8 +131,8 @@ impl HttpServerBuilder {
         self
     }
 
-    /// Has `guard` look at the head of each request, before its body is read, and say who makes it. It is called on a
-    /// thread that others need: it should not take long. If it panics, the request is not let in.
+    /// Has `guard` look at the head of each request, before its body is read, and say who makes it. It may take a
+    /// while: others go on meanwhile, up to the number of threads. If it panics, the request is not let in.
     ///
     /// Sessions, tasks and the states of calls belong to the [id](Principal::id) of whoever began them.
     ///

@@ -23,7 +23,7 @@ use super::wire::{Head, Reply, Request as HttpRequest, Response, Service};
 use crate::context::Principal;
 use crate::http::headers;
 use crate::json::Members;
-use crate::jsonrpc::{BadFrame, ErrorObject, Incoming, begin_result, write_error};
+use crate::jsonrpc::{BadFrame, ErrorCode, ErrorObject, Incoming, begin_result, write_error};
 use crate::peer::{Request, Served};
 use crate::protocol::{ProtocolVersion, meta};
 use crate::transport::{Direction, Tap, show};
@@ -91,6 +91,10 @@ impl Service for Endpoint {
         Ok(Admitted { route, principal })
     }
 
+    fn admits_at_length(&self) -> bool {
+        self.guard.is_some()
+    }
+
     fn serve(&self, request: HttpRequest<Admitted>, reply: Reply) {
         let HttpRequest { head, body, admitted: Admitted { route, principal } } = request;
         let from = Inbound { head: &head, principal: &principal, body: &body };
@@ -115,6 +119,17 @@ impl Service for Endpoint {
             Ok(Incoming::Notification { .. } | Incoming::Response { .. }) => true,
             Err(bad) => !bad.is_batch,
         }
+    }
+
+    fn put(&self, refusal: Response) -> Response {
+        let Response { status, headers, body } = refusal;
+        let why = String::from_utf8_lossy(&body);
+        // spec: 2026-07-28 basic/transports/streamable-http#server-validation (also for invalid characters in a header)
+        let is_head = status == 400 && why.contains("head");
+        let code = if is_head { ErrorCode::HEADER_MISMATCH } else { ErrorCode::INVALID_REQUEST };
+        let mut response = error_response(status, None, &ErrorObject::new(code, why));
+        response.headers.extend(headers.into_iter().filter(|(name, _)| *name != "Content-Type"));
+        response
     }
 
     fn busy(&self, limit: usize) -> Response {
@@ -201,7 +216,7 @@ impl Endpoint {
             _ => None,
         };
         let members = params.and_then(|params| Members::of(params).ok()).unwrap_or_default();
-        let fields = members.iter().find(|(name, _)| *name == "_meta").map(|(_, raw)| raw);
+        let fields = members.find("_meta");
         let fields = fields.and_then(|fields| Members::of(fields).ok()).unwrap_or_default();
         if !fields.names().any(|name| name == meta::PROTOCOL_VERSION) && says_legacy && has_legacy {
             return Era::Legacy;

@@ -9,24 +9,20 @@ use super::modern::single;
 use super::wire::Head;
 use crate::http::mirrored::{Mirrored, check, of_schema};
 use crate::sync::{Mutex, lock};
-use crate::tool::{ChangeListener, ToolRegistry};
+use crate::tool::ToolRegistry;
 
 /// The tools whose schemas say `x-mcp-header`. Read anew after each change of the registry.
 pub(super) struct MirroredTools {
     tools: ToolRegistry,
-    /// `None`: to be read. Held for a look-up.
-    known: Arc<Mutex<Option<Known>>>,
-    _listener: ChangeListener,
+    /// As they were in a generation of the registry; `None`: to be read. Held for a look-up.
+    known: Mutex<Option<(u64, Known)>>,
 }
 
 type Known = Arc<HashMap<String, Vec<Mirrored>>>;
 
 impl MirroredTools {
     pub(super) fn new(tools: &ToolRegistry) -> Self {
-        let known: Arc<Mutex<Option<Known>>> = Arc::default();
-        let stale = Arc::clone(&known);
-        let _listener = tools.on_change(move || *lock(&stale) = None);
-        Self { tools: tools.clone(), known, _listener }
+        Self { tools: tools.clone(), known: Mutex::default() }
     }
 
     /// Compares the arguments of a call with its headers.
@@ -42,10 +38,12 @@ impl MirroredTools {
     }
 
     fn known(&self) -> Known {
-        if let Some(known) = &*lock(&self.known) {
+        let generation = self.tools.generation();
+        if let Some((_, known)) = lock(&self.known).as_ref().filter(|(of, _)| *of == generation) {
             return Arc::clone(known);
         }
-        // Without the lock: tools describe themselves. A change meanwhile is seen by the next call.
+        // Without the lock: tools describe themselves. A change meanwhile is seen by the next call, as what was read is of the
+        // generation before it.
         let mut found = HashMap::new();
         for name in self.tools.names() {
             let Some(tool) = self.tools.get(&name) else { continue };
@@ -56,7 +54,7 @@ impl MirroredTools {
             }
         }
         let known = Arc::new(found);
-        *lock(&self.known) = Some(Arc::clone(&known));
+        *lock(&self.known) = Some((generation, Arc::clone(&known)));
         known
     }
 }

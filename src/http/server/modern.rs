@@ -70,8 +70,7 @@ impl Endpoint {
             move |e: JsonError| ErrorObject::invalid_params(e.inside(name).inside("_meta").inside("params"))
         };
         let missing = || JsonError::new("missing");
-        let field =
-            |name| fields.iter().find(|(field, _)| *field == name).map(|(_, raw)| raw).ok_or_else(missing);
+        let field = |name| fields.find(name).ok_or_else(missing);
         let version = field(meta::PROTOCOL_VERSION).and_then(string).map_err(at(meta::PROTOCOL_VERSION))?;
         if header != version {
             return Err(differs("MCP-Protocol-Version", header, &version));
@@ -92,7 +91,7 @@ impl Endpoint {
         }
         let Some(method) = Method::from_name(request.method) else { return Ok(()) };
         if let Some(source) = headers::named_by(method) {
-            let body = members.iter().find(|(name, _)| *name == source).and_then(|(_, raw)| string(raw).ok());
+            let body = members.find(source).and_then(|raw| string(raw).ok());
             // Without it the body is at fault, which is told where it is read.
             if let Some(body) = body {
                 match single(head, headers::NAME).map_err(mismatch)? {
@@ -107,7 +106,7 @@ impl Endpoint {
                     None => return Err(mismatch("the Mcp-Name header is missing")),
                 }
                 if method == Method::ToolsCall {
-                    let arguments = members.iter().find(|(name, _)| *name == "arguments").map(|(_, raw)| raw);
+                    let arguments = members.find("arguments");
                     self.backend.check_mirrored(&body, arguments, head).map_err(mismatch)?;
                 }
             }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::Limits;
 use super::inbox::Held;
+use super::outgoing::Outgoing;
 use super::readiness::{Key, Readiness, Source};
 use super::registry::{Clock, LISTENER, Registry};
 use crate::sync::lock;
@@ -30,6 +31,8 @@ pub(super) struct Common {
     exchanges: AtomicUsize,
     /// Bytes of requests that are being received.
     receiving: Arc<AtomicUsize>,
+    /// Bytes of answers that wait for their peers.
+    sending: Arc<AtomicUsize>,
 }
 
 impl Common {
@@ -43,6 +46,7 @@ impl Common {
             is_stopping: AtomicBool::new(false),
             exchanges: AtomicUsize::new(0),
             receiving: Arc::default(),
+            sending: Arc::default(),
             limits,
         })
     }
@@ -105,6 +109,11 @@ impl Common {
     /// Counts nothing yet among the bytes that are being received.
     pub(super) fn held(&self) -> Held {
         Held::new(&self.receiving)
+    }
+
+    /// With nothing in it, to be counted among the bytes that wait for peers.
+    pub(super) fn outgoing(&self) -> Outgoing {
+        Outgoing::new(Held::new(&self.sending), self.limits.sending_bytes)
     }
 }
 

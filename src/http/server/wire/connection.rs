@@ -137,7 +137,7 @@ impl Connection {
             closes: false,
             turn: FIRST - 1,
             is_open: false,
-            out: Outgoing::default(),
+            out: common.outgoing(),
             gone: None,
             deadline: common.clock.after(common.limits.idle_time),
             stage: Stage::Nothing,
@@ -361,7 +361,7 @@ impl Connection {
         }
         state.phase = Phase::Closed;
         state.has_ended = true;
-        state.out = Outgoing::default();
+        state.out.clear();
         self.common.readiness.forget(self.key);
         state.socket = None;
         let mut rest = Rest { inbox: state.inbox.take(), ..Rest::default() };

@@ -294,6 +294,15 @@ impl Crew {
     fn sit_down(self: &Arc<Self>, state: &mut State) {
         state.serving += 1;
         PLACE.set(Place::Taken);
+        self.see_to_news(state);
+    }
+
+    /// The calling thread is about to do what may take long, without a place: somebody else is to look for news meanwhile.
+    pub(super) fn leaves_the_news(self: &Arc<Self>) {
+        self.see_to_news(&mut lock(&self.state));
+    }
+
+    fn see_to_news(self: &Arc<Self>, state: &mut State) {
         let waiting = self.waiting.load(Ordering::SeqCst);
         if waiting == 0 {
             // Unless one is on its way.

@@ -75,6 +75,8 @@ pub(super) struct Whole<A> {
 #[derive(Debug)]
 pub(super) struct Refused {
     pub(super) response: Response,
+    /// It is the wire's, and not the service's: a text.
+    pub(super) is_own: bool,
     pub(super) manner: Manner,
 }
 
@@ -181,7 +183,7 @@ impl Inbox {
             let why = format!("more than {} bytes are being received", limits.receiving_bytes);
             let mut response = Refusal::new(503, why).into_response();
             response.headers.push(("Retry-After", "1".to_owned()));
-            return Err(Refused { response, manner });
+            return Err(Refused { response, is_own: true, manner });
         }
         Ok(progress)
     }
@@ -220,7 +222,7 @@ impl Inbox {
         (self.scanned, self.empty_lines) = (0, 0);
         let parsed = parse(head, peer, limits).map_err(|refusal| refusal.refuse(Manner::LAST))?;
         let Parsed { head, body, manner, expects_continue } = parsed;
-        let admitted = admit(&head).map_err(|response| Refused { response, manner })?;
+        let admitted = admit(&head).map_err(|response| Refused { response, is_own: false, manner })?;
         let had = rest.len();
         let mut body = Body::new(body, limits).map_err(|refusal| refusal.refuse(manner))?;
         if body.take(rest, limits).map_err(|refusal| refusal.refuse(manner))? {
@@ -242,7 +244,7 @@ impl Inbox {
 
 impl Refusal {
     fn refuse(self, manner: Manner) -> Refused {
-        Refused { response: self.into_response(), manner }
+        Refused { response: self.into_response(), is_own: true, manner }
     }
 }
 

@@ -13,6 +13,8 @@ pub(crate) struct Limits {
     pub(crate) body_bytes: usize,
     /// Bytes of all heads and bodies that are being received.
     pub(crate) receiving_bytes: usize,
+    /// Bytes of all answers that wait for peers that do not read; one that waits alone may be larger.
+    pub(crate) sending_bytes: usize,
     /// From the first byte of a head to its last.
     pub(crate) head_time: Duration,
     /// For a body.

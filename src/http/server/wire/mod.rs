@@ -79,6 +79,11 @@ pub(crate) trait Service: Send + Sync + Sized + 'static {
     /// The answer to a request that is not served; its body is not read, and the connection is closed.
     fn admit(&self, head: &Head) -> Result<Self::Admitted, Response>;
 
+    /// Whether [`admit`](Self::admit) runs other people's code, so that others are not to wait for it.
+    fn admits_at_length(&self) -> bool {
+        false
+    }
+
     /// Serves a request, on a thread of its own for as long as it takes. A reply that is dropped unanswered is a 500.
     fn serve(&self, request: Request<Self::Admitted>, reply: Reply);
 
@@ -87,6 +92,11 @@ pub(crate) trait Service: Send + Sync + Sized + 'static {
     fn is_quick(&self, request: &Request<Self::Admitted>) -> bool {
         let _ = request;
         false
+    }
+
+    /// Puts a refusal of the wire, whose body is a text for people, into the words of the service.
+    fn put(&self, refusal: Response) -> Response {
+        refusal
     }
 
     /// Answers that there is no room: as many requests as allowed wait already.

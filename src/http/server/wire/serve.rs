@@ -71,7 +71,7 @@ fn attend<S: Service>(
         ACCEPT => return accept(common),
         key => {
             let Some(connection) = common.registry.get(key) else { return };
-            connection.hear(event).and_then(|reading| read(&**service, &connection, reading, room))
+            connection.hear(event).and_then(|reading| read(&**service, crew, &connection, reading, room))
         }
     };
     let Some(task) = task else { return };
@@ -132,6 +132,7 @@ fn guarded<R>(what: &str, call: impl FnOnce() -> R) -> Option<R> {
 /// Reads what there is, until it is a request or there is no more.
 fn read<S: Service>(
     service: &S,
+    crew: &Arc<Crew>,
     connection: &Arc<Connection>,
     mut reading: Reading,
     room: &mut [u8],
@@ -160,6 +161,9 @@ fn read<S: Service>(
             reading.may_read = length == room.len() || reading.has_ended && length > 0;
         }
         let admit = |head: &super::Head| {
+            if service.admits_at_length() {
+                crew.leaves_the_news();
+            }
             guarded("admit", || service.admit(head)).unwrap_or_else(|| Err(Response::new(500)))
         };
         match reading.inbox.take(&room[..length], connection.peer, limits, admit) {
@@ -176,7 +180,10 @@ fn read<S: Service>(
                     reading = connection.await_more(reading.inbox)?;
                 }
             }
-            Err(Refused { response, mut manner }) => {
+            Err(Refused { mut response, is_own, mut manner }) => {
+                if is_own {
+                    response = service.put(response);
+                }
                 log::debug!("a request of {} was refused: {}", connection.peer, response.status);
                 manner.keeps_alive = false;
                 let turn = connection.begin(reading.inbox, true)?;

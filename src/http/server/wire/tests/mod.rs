@@ -26,6 +26,7 @@ fn limits() -> Limits {
         headers: 100,
         body_bytes: 1024 * 1024,
         receiving_bytes: 16 * 1024 * 1024,
+        sending_bytes: 16 * 1024 * 1024,
         head_time: Duration::from_secs(10),
         body_time: Duration::from_secs(30),
         idle_time: Duration::from_secs(60),

@@ -132,6 +132,32 @@ fn more_to_read_is_no_more_time_to_read_it() {
 }
 
 #[test]
+fn what_nobody_reads_is_bounded_in_all() {
+    let (gone_tx, gone) = unbounded();
+    let rig = Rig::new(Limits { sending_bytes: 1_000_000, ..limits() }, move |request, reply| {
+        let gone = gone_tx.clone();
+        reply.when_gone(Box::new(move || tell(&gone, ())));
+        // More than the operating system takes.
+        let size = if request.admitted == "/" { 2 } else { 32 * 1024 * 1024 };
+        reply.answer(response(200, vec![b'x'; size]));
+    });
+    // One that waits alone may be larger than the limit: others are given up meanwhile, unless they need not wait.
+    let mut first = rig.peer();
+    first.get("/much").fill();
+    for _ in 0..5 {
+        let mut other = rig.peer();
+        other.get("/much");
+        gone.recv_timeout(SOON).expect("it is given up");
+        while other.fill() {}
+        assert!(other.read.len() < 32 * 1024 * 1024);
+        rig.peer().get("/").answer().is(200, "xx");
+    }
+    assert_eq!(first.answer().body.len(), 32 * 1024 * 1024);
+    assert_eq!(rig.peer().get("/much").answer().body.len(), 32 * 1024 * 1024);
+    assert!(gone.is_empty());
+}
+
+#[test]
 fn what_is_being_received_is_bounded_in_all() {
     let rig = Rig::echo(Limits { receiving_bytes: 1_000_000, ..limits() });
     let part = |length: usize| {
