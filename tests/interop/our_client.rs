@@ -174,9 +174,11 @@ fn notes(peers: &Peers, way: Way) {
     // Through the registry, as any local tool.
     let call = |name: &str, arguments: &str| {
         let arguments = Arguments::from_text(arguments).expect("an object");
-        let result =
-            tools.get(name).expect("registered").execute(arguments, &Context::detached()).expect("a result");
-        (result.is_error.unwrap_or(false), result.text_content())
+        match tools.get(name).expect("registered").execute(arguments, &Context::detached()) {
+            Ok(result) => (result.is_error.unwrap_or(false), result.text_content()),
+            // With the feature `validation` bad arguments are not even sent.
+            Err(error) => (true, error.to_string()),
+        }
     };
     let path = peers.home().join(".notes/Plan_ A.md");
     let saved =

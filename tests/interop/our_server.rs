@@ -23,7 +23,7 @@ pub(crate) const CASES: &[Case] = &[
     ("our server, Python 2.x client, Modern without a probe", |peers| python_v2(peers, Stdio, MODERN)),
     ("our server, Python 2.x client, Legacy, HTTP", |peers| python_v2(peers, Http, "legacy")),
     ("our server, Python 2.x client, Modern found by the probe, HTTP", |peers| {
-        python_v2(peers, Http, "auto")
+        python_v2(peers, Http, "auto");
     }),
     ("our server, Python 2.x client, Modern without a probe, HTTP", |peers| python_v2(peers, Http, MODERN)),
     ("our server, Python 2.x client, SSE", |peers| python_v2(peers, Sse, "legacy")),
@@ -125,13 +125,14 @@ impl Target {
             Some(serving) if way == Sse => vec![serving.at("/sse").into()],
             Some(serving) => vec![serving.url().into()],
         };
-        Self { args, tools: vec!["count", "echo", "fail", "wait", "waited"], serving }
+        Self { args, tools: Vec::new(), serving }
     }
 
     /// This program, as a server.
     pub(crate) fn of_ours(peers: &Peers, way: Way, name: &str) -> Self {
         let me = OsString::from(std::env::current_exe().expect("a path"));
-        Self::of(way, vec![me.clone(), name.into()], || peers.serve(me, [name, "http"]))
+        let target = Self::of(way, vec![me.clone(), name.into()], || peers.serve(me, [name, "http"]));
+        Self { tools: vec!["count", "echo", "fail", "wait", "waited"], ..target }
     }
 
     pub(crate) fn serving(&self) -> &Serving {
@@ -178,7 +179,7 @@ fn python_v2(peers: &Peers, way: Way, mode: &str) {
 }
 
 fn python(peers: &Peers, python: PathBuf, target: Target, way: Way, mode: &str) {
-    let version = version(way, mode);
+    let version = version(mode);
     let args = [script("client.py").into(), mode.into()].into_iter().chain(target.args());
     let seen = peers.run(python, args).json();
     // Without a probe the client has not asked for the name.
@@ -188,15 +189,12 @@ fn python(peers: &Peers, python: PathBuf, target: Target, way: Way, mode: &str) 
 }
 
 /// What is settled on.
-pub(crate) fn version(way: Way, mode: &str) -> &'static str {
-    match (way, mode) {
-        (_, "auto" | "modern" | MODERN) => MODERN,
-        _ => "2025-11-25",
-    }
+pub(crate) fn version(mode: &str) -> &'static str {
+    if mode == "legacy" { "2025-11-25" } else { MODERN }
 }
 
 fn typescript(peers: &Peers, sdk: &str, way: Way, mode: &str) {
-    let (target, version) = (Target::of_ours(peers, way, SERVE), version(way, mode));
+    let (target, version) = (Target::of_ours(peers, way, SERVE), version(mode));
     let args = [peers.module("client.mjs"), sdk.into(), mode.into()].into_iter().chain(target.args());
     let seen = peers.run(peers.node(), args).json();
     assert_eq!(seen["given_up"], true);
@@ -205,20 +203,15 @@ fn typescript(peers: &Peers, sdk: &str, way: Way, mode: &str) {
 }
 
 fn rmcp(peers: &Peers, way: Way, era: &str) {
-    let targets = if way == Stdio {
-        vec![Target::of_ours(peers, way, SERVE), echo_server()]
-    } else {
-        vec![Target::of_ours(peers, way, SERVE)]
-    };
-    for target in targets {
+    for target in [Target::of_ours(peers, way, SERVE)].into_iter().chain((way == Stdio).then(echo_server)) {
         let args = ["client".into(), era.into()].into_iter().chain(target.args());
         let mut seen = peers.run(peers.rmcp(), args).json();
         // This client handles each notification on a task of its own: their order is not ours.
         if let Some(steps) = seen["progress"].as_array_mut() {
             steps.sort_by_key(|step| step[0].as_f64().map(f64::to_bits));
         }
-        seen_tools(&seen, version(way, era), &target);
-        target.end(way, version(way, era), Manners::All);
+        seen_tools(&seen, version(era), &target);
+        target.end(way, version(era), Manners::All);
     }
 }
 

@@ -39,7 +39,8 @@ pub(crate) fn check(passed: &[Passed], way: Way, version: &ProtocolVersion, mann
         // Whoever tries Streamable HTTP first is refused.
         let tried = count(&|request| request.verb == "POST" && request.path.starts_with("/sse"));
         let refused = count(&|request| matches!(request.status, Some(404 | 405)));
-        let accepted = count(&|request| request.verb == "POST" && request.status == Some(202));
+        // Its answer may have come on the stream before that, and the client have left.
+        let accepted = count(&|request| request.verb == "POST" && matches!(request.status, Some(202) | None));
         assert_eq!((gets, deletes, tried), (1, 0, refused), "{}", told());
         assert_eq!(accepted, posts - tried, "{}", told());
     } else {

@@ -89,7 +89,7 @@ fn python(peers: &Peers, python: PathBuf, way: Way, mode: &str, manners: Manners
     let tour = |target: Vec<OsString>| {
         peers.run(python, [script("tour.py").into(), mode.into()].into_iter().chain(target))
     };
-    toured(peers, way, version(way, mode), manners, tour);
+    toured(peers, way, version(mode), manners, tour);
 }
 
 fn typescript(peers: &Peers, sdk: &str, way: Way, mode: &str) {
@@ -101,7 +101,7 @@ fn typescript_with(peers: &Peers, sdk: &str, way: Way, mode: &str, manners: Mann
         let args = [peers.module("tour.mjs"), sdk.into(), mode.into()].into_iter().chain(target);
         peers.run(peers.node(), args)
     };
-    toured(peers, way, version(way, mode), manners, tour);
+    toured(peers, way, version(mode), manners, tour);
 }
 
 fn rmcp(peers: &Peers, way: Way, era: &str) {
@@ -112,7 +112,7 @@ fn rmcp_with(peers: &Peers, way: Way, era: &str, manners: Manners) {
     let tour = |target: Vec<OsString>| {
         peers.run(peers.rmcp(), ["tour".into(), era.into()].into_iter().chain(target))
     };
-    toured(peers, way, version(way, era), manners, tour);
+    toured(peers, way, version(era), manners, tour);
 }
 
 /// The parts of a value that `shape` has.

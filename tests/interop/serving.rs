@@ -41,14 +41,8 @@ impl Peers {
             let _ = (child.kill(), child.wait());
             panic!("the server said {line:?}, and on stderr: {}", output.join().unwrap_or_default());
         };
-        let address = address.parse().expect("an address");
-        Serving {
-            relay: Arc::new(Relay::to(address)),
-            path: format!("/{path}"),
-            child,
-            mark,
-            output: Some(output),
-        }
+        let relay = Arc::new(Relay::to(address.parse().expect("an address")));
+        Serving { relay, path: format!("/{path}"), child, mark, output: Some(output) }
     }
 
     /// Starts a server that listens where `PORT` says. Somebody may be quicker to take a port that was free: then another is tried.
@@ -66,14 +60,8 @@ impl Peers {
             command.args(&args).env("PORT", address.port().to_string()).stdout(Stdio::null());
             let (mut child, mark, output) = self.started(command);
             if listens(&mut child, address) {
-                let path = path.to_owned();
-                return Serving {
-                    relay: Arc::new(Relay::to(address)),
-                    path,
-                    child,
-                    mark,
-                    output: Some(output),
-                };
+                let (relay, path) = (Arc::new(Relay::to(address)), path.to_owned());
+                return Serving { relay, path, child, mark, output: Some(output) };
             }
             println!("interop:     the server did not start: {}", output.join().unwrap_or_default());
         }
