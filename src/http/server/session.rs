@@ -110,7 +110,12 @@ impl Session {
 
     /// Opens a call of the client, which is made by `principal` as it is now.
     pub(super) fn begin(&self, id: RequestId, principal: &Option<Principal>) -> Result<Arc<Call>, NotServed> {
-        self.in_flight.begin_by(id, principal.clone())
+        let call = self.in_flight.begin_by(id, principal.clone())?;
+        // Looked at once it is counted: either this sees the end, or the end sees the call.
+        if self.is_over() {
+            self.in_flight.cancel(&call.id, "the session has ended");
+        }
+        Ok(call)
     }
 
     /// Whether `call` may be answered, by whoever asks first.
@@ -154,7 +159,11 @@ impl Session {
     ///
     /// spec: 2025-11-25 basic/utilities/cancellation (which has no answer)
     pub(super) fn no_answer(&self) -> Response {
-        if lock(&self.used).is_over { refusal(404, "the session has ended") } else { Response::new(202) }
+        if self.is_over() { refusal(404, "the session has ended") } else { Response::new(202) }
+    }
+
+    fn is_over(&self) -> bool {
+        lock(&self.used).is_over
     }
 
     pub(super) fn is_open(&self, id: &RequestId) -> bool {
@@ -171,17 +180,30 @@ impl Session {
         Some(InUse(Arc::clone(self)))
     }
 
-    /// Since when nothing is open; `None` if something is.
+    /// Since when nothing is open; `None` if something is, or it has ended.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let used = lock(&self.used);
-        (used.count == 0).then_some(used.since)
+        (used.count == 0 && !used.is_over).then_some(used.since)
     }
 
     /// Ends it: whatever is open is cancelled, and its streams end.
     pub(super) fn end(&self, reason: &str) {
-        if std::mem::replace(&mut lock(&self.used).is_over, true) {
-            return;
+        if !std::mem::replace(&mut lock(&self.used).is_over, true) {
+            self.wind_up(reason);
         }
+    }
+
+    /// Nobody can use it any more, if nothing has been open for `time`: then `true`, and the caller is to
+    /// [wind it up](Self::wind_up).
+    pub(super) fn give_up_idle(&self, time: Duration) -> bool {
+        let mut used = lock(&self.used);
+        let is_idle = !used.is_over && used.count == 0 && used.since.elapsed() >= time;
+        used.is_over |= is_idle;
+        is_idle
+    }
+
+    /// Ends what is left of it. To be called once, by whoever has ended it.
+    pub(super) fn wind_up(&self, reason: &str) {
         self.in_flight.cancel_all(reason);
         let streams = std::mem::take(&mut *lock(&self.streams));
         streams.into_values().for_each(|exchange| exchange.abandon(refusal(404, reason)));
@@ -267,6 +289,11 @@ impl Session {
         }
         if let Some(exchange) = exchange.and_then(Weak::upgrade) {
             lock(&self.streams).insert(id.clone(), exchange);
+        }
+        // As in `begin`: nobody else would take it out.
+        if self.is_over() {
+            self.end_stream(&id);
+            return None;
         }
         Some(id)
     }

@@ -10,8 +10,8 @@ use crate::sync::Deadline;
 /// Every session by its id.
 ///
 /// Owner: the endpoint. Bound: `max`; whoever is idle for longest makes room. End of each: its client's DELETE, `idle` without
-/// anything open, or the server's. Thread: `mcp-sessions`, as long as there are sessions, which waits for the next one to
-/// expire.
+/// anything open, or the server's. Thread: `mcp-sessions`, started by the first session, which waits for the next one to
+/// expire and ends when it then finds none.
 pub(super) struct Sessions {
     max: usize,
     idle: Duration,
@@ -47,11 +47,15 @@ impl Sessions {
             return Err("the server is ending".to_owned());
         }
         let mut given_up = None;
-        if table.sessions.len() >= self.max {
+        while table.sessions.len() >= self.max {
             let idle = table.sessions.values().filter_map(|session| Some((session.idle_since()?, session)));
-            let longest = idle.min_by_key(|(since, _)| *since).map(|(_, session)| session.id.clone());
-            let id = longest.ok_or_else(|| format!("server busy: {} sessions are in use", self.max))?;
-            given_up = table.sessions.remove(&id);
+            let longest = idle.min_by_key(|(since, _)| *since).map(|(_, session)| Arc::clone(session));
+            let longest = longest.ok_or_else(|| format!("server busy: {} sessions are in use", self.max))?;
+            // Unless it came into use in this moment.
+            if longest.give_up_idle(Duration::ZERO) {
+                table.sessions.remove(&longest.id);
+                given_up = Some(longest);
+            }
         }
         table.sessions.insert(session.id.clone(), session);
         if !table.is_swept {
@@ -65,7 +69,7 @@ impl Sessions {
         drop(table);
         if let Some(session) = given_up {
             log::debug!("session ended to make room, idle for longest");
-            session.end("the session has ended");
+            session.wind_up("the session has ended");
         }
         Ok(())
     }
@@ -105,10 +109,8 @@ impl Sessions {
         let mut table = self.table();
         while !table.sessions.is_empty() {
             let now = Instant::now();
-            let is_due = |session: &Session| {
-                session.idle_since().is_some_and(|since| now.duration_since(since) >= self.idle)
-            };
-            let due: Vec<_> = table.sessions.values().filter(|session| is_due(session)).cloned().collect();
+            let all = table.sessions.values();
+            let due: Vec<_> = all.filter(|session| session.give_up_idle(self.idle)).cloned().collect();
             if due.is_empty() {
                 let first = table.sessions.values().filter_map(|session| session.idle_since()).min();
                 // All may be in use: then none can expire before this time has passed.
@@ -119,7 +121,7 @@ impl Sessions {
             due.iter().for_each(|session| drop(table.sessions.remove(&session.id)));
             drop(table);
             for session in due {
-                session.end("the session was idle for too long");
+                session.wind_up("the session was idle for too long");
             }
             table = self.table();
         }
