@@ -1,5 +1,6 @@
 //! The names of the headers of MCP. Header names are compared without case.
 
+use crate::json::shortened;
 use crate::method::Method;
 
 /// The revision that is spoken.
@@ -25,4 +26,34 @@ pub(super) fn named_by(method: Method) -> Option<&'static str> {
         Method::TasksGet | Method::TasksUpdate | Method::TasksCancel => "taskId",
         _ => return None,
     })
+}
+
+/// So many characters of a value are shown in a problem: it is somebody else's, and may be long.
+const SHOWN: usize = 100;
+
+/// The beginning of a value, for a problem.
+pub(super) fn shown(text: &str) -> String {
+    shortened(text, SHOWN)
+}
+
+/// The same in quotation marks.
+pub(super) fn quoted(text: &str) -> String {
+    format!("{:?}", shown(text))
+}
+
+/// The one value of the header `name`, if it is there.
+///
+/// # Errors
+/// When there are several.
+#[cfg(feature = "http-server")]
+pub(super) fn only<'a>(
+    values: impl IntoIterator<Item = &'a str>,
+    name: &str,
+) -> Result<Option<&'a str>, String> {
+    let mut values = values.into_iter();
+    let first = values.next();
+    match values.next() {
+        Some(_) => Err(format!("there is more than one {name} header")),
+        None => Ok(first),
+    }
 }

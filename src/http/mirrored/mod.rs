@@ -12,18 +12,17 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 #[cfg(feature = "http-server")]
+use super::headers::{quoted, shown};
+#[cfg(feature = "http-server")]
 use super::value::decode;
 #[cfg(feature = "http-client")]
 use super::value::encode;
-use crate::json::{FromJson, Json, nested_object, shortened, string};
+use crate::json::{FromJson, Json, nested_object, string};
 use crate::tool::Arguments;
 
 /// The largest integer that every reader of a header has exactly, and the smallest is its negative.
 #[cfg(feature = "http-server")]
 const MAX_INTEGER: u128 = (1 << 53) - 1;
-
-/// So many characters of a value are shown in a problem.
-const SHOWN: usize = 100;
 
 /// An argument that is mirrored into a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,17 +150,6 @@ fn integer(text: &str) -> Option<i128> {
     let number = text.starts_with(|c: char| c == '-' || c.is_ascii_digit());
     let json = serde_json::from_str::<&RawValue>(text).ok().filter(|_| number)?;
     i128::from_json(json).ok()
-}
-
-/// JSON of the body, for a problem.
-fn shown(json: &str) -> String {
-    shortened(json, SHOWN)
-}
-
-/// Text of a header, for a problem.
-#[cfg(feature = "http-server")]
-fn quoted(text: &str) -> String {
-    format!("{:?}", shortened(text, SHOWN))
 }
 
 #[cfg(all(test, feature = "http-server", feature = "http-client"))]

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 
 use super::super::headers::PARAM_PREFIX;
 use super::Mirrored;
+use crate::http::headers::{quoted, shown};
 use crate::json::{FromJson, JsonError, Members, nested, string};
 
 /// The keyword, whose value is the name of the header without `Mcp-Param-`.
@@ -104,14 +105,14 @@ fn annotated(
         return refused("the name of a header must not be empty".into());
     }
     if !name.bytes().all(is_token) {
-        return refused(format!("{:?} is not a name that a header can have", super::shown(&name)));
+        return refused(format!("{} is not a name that a header can have", quoted(&name)));
     }
     if keyword("$ref").is_some() {
         return refused("not allowed beside $ref".into());
     }
     let kind = keyword("type");
     if !kind.is_some_and(is_primitive) {
-        let kind = kind.map_or("missing".into(), |kind| super::shown(kind.get()));
+        let kind = kind.map_or("missing".into(), |kind| shown(kind.get()));
         return refused(format!("allowed only on string, integer and boolean, and the type is {kind}"));
     }
     let header = format!("{SENT_PREFIX}{name}");

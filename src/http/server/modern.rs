@@ -12,7 +12,8 @@ use super::endpoint::{Endpoint, Inbound};
 use super::exchange::Exchange;
 use super::way::Way;
 use super::wire::{Head, Reply};
-use crate::http::{headers, value};
+use crate::http::headers::{self, quoted};
+use crate::http::value;
 use crate::json::{JsonError, Members, string};
 use crate::jsonrpc::{ErrorCode, ErrorObject, RequestId};
 use crate::method::Method;
@@ -115,13 +116,9 @@ impl Endpoint {
     }
 }
 
-/// The one value of a header. Of several, whoever looked at it before may have taken another one.
+/// The one value of a header of a request.
 pub(super) fn single<'a>(head: &'a Head, name: &str) -> Result<Option<&'a str>, String> {
-    let mut values = head.headers(name);
-    match (values.next(), values.next()) {
-        (value, None) => Ok(value),
-        _ => Err(format!("there are several {name} headers")),
-    }
+    headers::only(head.headers(name), name)
 }
 
 fn mismatch(problem: impl std::fmt::Display) -> ErrorObject {
@@ -129,10 +126,5 @@ fn mismatch(problem: impl std::fmt::Display) -> ErrorObject {
 }
 
 fn differs(name: &str, header: &str, body: &str) -> ErrorObject {
-    mismatch(format!("the {name} header is {:?}, the body says {:?}", cut(header), cut(body)))
-}
-
-/// The values are somebody else's, and may be long.
-fn cut(text: &str) -> String {
-    text.chars().take(100).collect()
+    mismatch(format!("the {name} header is {}, the body says {}", quoted(header), quoted(body)))
 }

@@ -16,10 +16,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::json::shortened;
-
-/// So many characters of a value are shown in a problem.
-const SHOWN: usize = 100;
+use crate::http::headers::{only, quoted};
 
 /// Which hosts a request may name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,16 +79,6 @@ impl Allowed {
             return Ok(());
         }
         Err(format!("origin {} is not allowed", quoted(origin)))
-    }
-}
-
-/// The only one, if there is one.
-fn only<'a>(values: impl IntoIterator<Item = &'a str>, name: &str) -> Result<Option<&'a str>, String> {
-    let mut values = values.into_iter();
-    let first = values.next();
-    match values.next() {
-        Some(_) => Err(format!("there is more than one {name} header")),
-        None => Ok(first),
     }
 }
 
@@ -179,11 +166,6 @@ impl Origin {
 /// Whether the name of a host may hold `byte`, in lower case.
 fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._".contains(&byte)
-}
-
-/// What a peer sent, for a problem.
-fn quoted(text: &str) -> String {
-    format!("{:?}", shortened(text, SHOWN))
 }
 
 #[cfg(test)]
