@@ -15,7 +15,6 @@ use super::outgoing::Outgoing;
 use super::posting::NOTE_TIME;
 use super::sse::{Event, EventReader};
 use super::wire::Trouble;
-use crate::transport::FailureKind;
 
 /// How long a server may take to name the address. A stream of Streamable HTTP never does.
 const ENDPOINT_TIME: Duration = Duration::from_secs(5);
@@ -107,17 +106,11 @@ impl Line {
             reply.discard(self, exchange);
             return Ok(());
         }
-        let status = reply.head.status;
-        let is_later = reply.head.is_later();
+        let head = reply.head.clone();
         let (told, body) = self.page(exchange, reply);
-        if self.hear_refusal(sent, status, false, &body) {
+        if self.hear_refusal(sent, head.status, false, &body) {
             return Ok(());
         }
-        let kind = if status.is_server_error() && !is_later {
-            FailureKind::OutcomeUnknown
-        } else {
-            FailureKind::Refused
-        };
-        Err(Trouble::replied(kind, status, told))
+        Err(Trouble::replied(&head, false, told))
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ureq::http::header::{ACCEPT, CONTENT_TYPE};
-use ureq::http::{HeaderMap, HeaderName, HeaderValue, Method as Verb, StatusCode};
+use ureq::http::{HeaderMap, HeaderName, HeaderValue, Method as Verb};
 
 use super::answer::Heard;
 use super::exchange::Exchange;
@@ -14,7 +14,6 @@ use super::settings::OutgoingRequest;
 use super::wire::{Call, Reply, Trouble, told_io};
 use crate::http::{headers, value};
 use crate::method::Method;
-use crate::transport::FailureKind;
 
 /// How long the server may take to accept a notification or a response. What is ordered behind it waits so long.
 pub(super) const NOTE_TIME: Duration = Duration::from_secs(10);
@@ -102,25 +101,18 @@ impl Line {
         has_session: bool,
         reply: Reply,
     ) -> Result<(), Trouble> {
-        let status = reply.head.status;
-        let is_later = reply.head.is_later();
+        let head = reply.head.clone();
         let (told, body) = self.page(exchange, reply);
-        if self.hear_refusal(sent, status, has_session, &body) {
+        if self.hear_refusal(sent, head.status, has_session, &body) {
             return Ok(());
         }
-        if sent.is(Method::Initialize) && matches!(status.as_u16(), 400 | 404 | 405) {
+        if sent.is(Method::Initialize) && matches!(head.status.as_u16(), 400 | 404 | 405) {
             // spec: 2026-07-28 basic/transports/streamable-http#httpsse-transport-2024-11-05
             if let Some(outcome) = self.try_old(exchange, sent) {
                 return outcome;
             }
         }
-        let kind = match status {
-            // spec: 2025-11-25 basic/transports#session-management
-            StatusCode::NOT_FOUND if has_session => FailureKind::SessionEnded,
-            _ if status.is_server_error() && !is_later => FailureKind::OutcomeUnknown,
-            _ => FailureKind::Refused,
-        };
-        Err(Trouble::replied(kind, status, told))
+        Err(Trouble::replied(&head, has_session, told))
     }
 
     /// The body of a reply that is no answer, and its text for people.

@@ -52,9 +52,16 @@ impl Trouble {
         Self { kind, problem: problem.into(), status: None }
     }
 
-    /// A reply with this status.
-    pub(super) fn replied(kind: FailureKind, status: StatusCode, problem: String) -> Self {
-        Self { kind, problem, status: Some(status.as_u16()) }
+    /// A reply with this head that is no answer; `told` is what it says.
+    pub(super) fn replied(head: &Head, has_session: bool, told: String) -> Self {
+        let status = head.status;
+        let kind = match status {
+            // spec: 2025-11-25 basic/transports#session-management
+            StatusCode::NOT_FOUND if has_session => FailureKind::SessionEnded,
+            _ if status.is_server_error() && !head.is_later() => FailureKind::OutcomeUnknown,
+            _ => FailureKind::Refused,
+        };
+        Self { kind, problem: told, status: Some(status.as_u16()) }
     }
 
     pub(super) fn not_sent(problem: impl Into<String>) -> Self {
