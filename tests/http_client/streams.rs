@@ -191,7 +191,7 @@ fn a_stream_that_says_nothing_for_too_long_counts_as_gone() {
     // A call may take longer.
     line.ask_modern(2, "tools/call", json!({"name": "t"}));
     let mut call = server.expect("tools/call").stream(&[]);
-    std::thread::sleep(Duration::from_millis(200));
+    std::thread::sleep(Duration::from_millis(200)); // a server that takes its time, which is what is tried
     call.result(json!({}));
     line.result(2);
 }

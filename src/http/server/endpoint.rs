@@ -111,8 +111,10 @@ impl Service for Endpoint {
     }
 
     fn is_quick(&self, request: &HttpRequest<Admitted>) -> bool {
-        if request.head.method() != "POST" {
-            return true; // a session, or a stream of it
+        match request.head.method() {
+            "POST" => {}
+            // It ends what takes the places. A stream can wait: what it has missed may have to be fetched.
+            method => return method == "DELETE",
         }
         match Incoming::decode(&request.body) {
             Ok(Incoming::Request { method, .. }) => method == "ping",

@@ -135,7 +135,8 @@ impl HttpServer {
     }
 
     /// Serves until [`ServerHandle::stop`](crate::ServerHandle::stop), or until its [`stop_token`](Self::stop_token) fires. Then
-    /// nothing more is accepted, open streams end, and what was accepted is finished, up to the server's grace.
+    /// subscriptions end, tasks that a client waits for are finished, and nothing more is accepted; what was accepted is
+    /// finished, all within the server's grace.
     ///
     /// # Errors
     /// When a thread cannot be started, or the operating system tells no more of connections.

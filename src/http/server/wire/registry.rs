@@ -84,7 +84,7 @@ fn key(place: u32, turn: u32) -> Key {
 }
 
 fn place_of(key: Key) -> (usize, u32) {
-    #[allow(clippy::cast_possible_truncation)]
+    #[expect(clippy::cast_possible_truncation, reason = "the halves of a number")]
     (key as u32 as usize, (key >> 32) as u32)
 }
 

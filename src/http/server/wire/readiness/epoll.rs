@@ -36,11 +36,11 @@ impl Readiness {
     }
 
     /// Nothing to do: edges are always told.
-    #[allow(clippy::unused_self)]
+    #[expect(clippy::unused_self, reason = "other systems have to be told")]
     pub(in super::super) fn rearm(&self, _key: Key, _wants: Wants) {}
 
     /// Nothing to do: a socket that is closed is forgotten.
-    #[allow(clippy::unused_self)]
+    #[expect(clippy::unused_self, reason = "other systems have to be told")]
     pub(in super::super) fn forget(&self, _key: Key) {}
 
     /// Makes news of the socket, as it is now.
