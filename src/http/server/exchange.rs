@@ -26,7 +26,7 @@ use crate::transport::{Direction, Tap, show};
 
 /// The answer to one POST.
 pub(super) struct Exchange {
-    /// Held while something is sent, which never waits.
+    /// Held while something is sent, which never waits for the client, and kept, which takes as long as the store does.
     state: Mutex<State>,
     /// How often the client has come back. Changed under the lock of the state.
     returns: AtomicU32,

@@ -25,7 +25,7 @@ pub(super) struct Standing {
     pending: Pending,
     /// Answers that wait for a client that does not read.
     unsent_bytes: usize,
-    /// Held while something is sent, which never waits.
+    /// Held while something is sent, which never waits for the client, and kept, which takes as long as the store does.
     state: Mutex<State>,
     tap: Option<Arc<dyn Tap>>,
 }

@@ -17,7 +17,8 @@ use crate::sync::{Mutex, lock};
 /// ends with it: events do not bring it to another one.
 ///
 /// Events of one stream are stored one after the other, and what comes after one is not asked for at the same time. Methods are
-/// called on the threads that serve requests, and may wait.
+/// called on the threads that serve requests, and may wait: nothing else is said on that stream meanwhile, and a thread that finds
+/// its connection closed waits as well, so a store should answer within milliseconds.
 ///
 /// ```
 /// use tinymcp::http::{EventError, EventStore, MemoryEvents, Replay, StreamKey};
