@@ -11,6 +11,8 @@
 //! $ cargo run --features http-server --example notes_server -- --transport streamable-http
 //! ```
 //!
+//! With `RUST_LOG=info` it says where it serves, once it does.
+//!
 //! `quickstart.rs` is a client for it. Each note is also a resource, `notes://{title}`. Two titles may make the same file name (`a/b` and `a_b`): saving a note replaces
 //! the one of the very same title; a file that holds anything else is left alone, and the error says so.
 

@@ -125,6 +125,44 @@ fn the_everything_server_tells_a_client_that_can_do_nothing_what_it_lacks() {
     }
 }
 
+/// A program that serves over HTTP, and is ended with the test.
+#[cfg(all(feature = "http-server", feature = "http-client"))]
+struct Served(std::process::Child);
+
+#[cfg(all(feature = "http-server", feature = "http-client"))]
+impl Drop for Served {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+#[cfg(all(feature = "http-server", feature = "http-client"))]
+fn notes_are_kept_over_http_as_well() {
+    use std::io::{BufRead, BufReader};
+
+    let folder = Folder::new("notes-http");
+    let mut command = Command::new(example("notes_server"));
+    command.args(["--transport", "streamable-http", "--port", "0"]);
+    command.env("NOTES_DIR", &folder.0).env("RUST_LOG", "info").stdin(Stdio::null()).stderr(Stdio::piped());
+    let mut served = Served(command.spawn().expect("it starts"));
+    let said = BufReader::new(served.0.stderr.take().expect("piped")).lines();
+    let url =
+        said.map(|line| line.expect("text")).find_map(|line| Some(line.split_once("serving ")?.1.to_owned()));
+    for version in [ProtocolVersion::V2025_11_25, ProtocolVersion::V2026_07_28] {
+        let builder = Client::builder().versions([version.clone()]);
+        let client = builder.connect_http(url.as_deref().expect("a URL")).expect("a client");
+        let note = json!({"title": version.as_str(), "content": "bread"});
+        call(&client, "create_note", note).expect("saved");
+        let found = call(&client, "search_notes", json!({"query": "bread"})).expect("found");
+        assert!(found.contains(version.as_str()), "{found}");
+        client.close().expect("an orderly end");
+    }
+    assert_eq!(folder.names().len(), 2);
+}
+
 /// The notes server and a client for it.
 fn notes(folder: &Path) -> Client {
     let server = ChildProcess::new(example("notes_server")).env("NOTES_DIR", folder);

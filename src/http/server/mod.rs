@@ -141,6 +141,7 @@ impl HttpServer {
     /// # Errors
     /// When a thread cannot be started, or the operating system tells no more of connections.
     pub fn serve(self) -> Result<()> {
+        log::info!("serving {}", self.url());
         let Self { wire, endpoint } = self;
         let _serving = endpoint.backend.begin_serving();
         let (over_tx, over) = bounded::<()>(0);
