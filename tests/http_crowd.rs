@@ -1,6 +1,7 @@
 //! Ten thousand clients that listen, each on a stream of its own: no thread for any, little memory, and a notice reaches them
 //! all. Linux only, to look at the server, which is a process of its own.
 #![cfg(target_os = "linux")]
+#![allow(clippy::print_stdout, reason = "the server says where it listens")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
