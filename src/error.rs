@@ -111,6 +111,11 @@ pub enum Error {
     #[error("busy: {0}")]
     Busy(String),
 
+    /// Who decides for the user has not allowed it: a policy, the user, or a program's own check. Nothing was sent, unless the
+    /// text says so.
+    #[error("denied: {0}")]
+    Denied(String),
+
     /// The server cannot finish the call without an answer that this client did not give: its handler refused or
     /// failed, or what it gave was not what was asked for. A user who declines is no error but an answer.
     #[error("the server asked for {key}, and there is no answer: {error}")]
@@ -233,6 +238,7 @@ impl Error {
             Self::Unsupported(problem) => Self::Unsupported(problem.clone()),
             Self::InvalidUse(problem) => Self::InvalidUse(problem.clone()),
             Self::Busy(problem) => Self::Busy(problem.clone()),
+            Self::Denied(reason) => Self::Denied(reason.clone()),
             Self::NotAnswered { key, error } => Self::NotAnswered { key: key.clone(), error: error.clone() },
         }
     }

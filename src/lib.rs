@@ -142,6 +142,17 @@ pub mod server;
 
 pub mod client;
 
+pub mod functions;
+
+#[cfg(feature = "host")]
+pub mod host;
+
+#[cfg(feature = "guard")]
+pub mod guard;
+
+#[cfg(feature = "trajectory")]
+pub mod trajectory;
+
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 pub mod http;
 

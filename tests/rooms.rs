@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each may use those before it.
-const ROOMS: [&str; 22] = [
+const ROOMS: [&str; 26] = [
     "sys",
     "sync",
     "registry",
@@ -25,6 +25,10 @@ const ROOMS: [&str; 22] = [
     "resource",
     "server",
     "client",
+    "functions",
+    "host",
+    "guard",
+    "trajectory",
     "http",
     "testing",
     "logging",

@@ -8,7 +8,8 @@
 //! | [`ClientBuilder`], [`Timeouts`] | what is set before: handlers, callbacks, times, limits |
 //! | [`CallOptions`], [`CallHandle`], [`Outcome`] | one call: its options, a call that is waited for later, one round of a call |
 //! | [`List`], [`Pages`] | lists of tools, resources, templates and prompts |
-//! | [`RemoteTool`], [`Caller`] | a server's tool beside local ones |
+//! | [`RemoteTool`] | a server's tool beside local ones |
+//! | [`Caller`], [`Events`] | what a client has in common with what stands before clients: a pool, a host, a recorder |
 //! | [`ClientHandler`], [`Asked`] | answering servers |
 //! | [`Changes`], [`Filter`], [`Change`] | hearing of changes |
 //! | [`TaskHandle`] | calls that became tasks |
@@ -22,6 +23,7 @@ mod backoff;
 mod builder;
 mod cache;
 mod call;
+mod caller;
 mod changes;
 mod handler;
 mod handshake;
@@ -51,11 +53,12 @@ use std::sync::Arc;
 
 pub use asked::{Asked, RelatedCall};
 pub use builder::{ClientBuilder, Timeouts};
+pub use caller::{Address, Caller, Event, EventSource, Events, Placed};
 pub use changes::{Change, Changes, ChangesEnd, Filter};
 pub use handler::ClientHandler;
 pub use lists::{List, Pages};
 pub use options::CallOptions;
-pub use remote::{Caller, RemoteTool};
+pub use remote::RemoteTool;
 pub use session::ServerIdentity;
 use session::Session;
 pub use tasks::TaskHandle;

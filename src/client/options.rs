@@ -105,6 +105,14 @@ impl CallOptions {
         self
     }
 
+    /// Says that making this call twice does no more than making it once, whatever its tool says of itself: after its outcome was
+    /// lost it may be made again.
+    #[must_use]
+    pub fn with_repeatable(mut self) -> Self {
+        self.is_repeatable = true;
+        self
+    }
+
     /// The same for a request about a task that the call became, with `total` as the time in all.
     pub(super) fn of_task(&self, total: Option<Option<Duration>>) -> Self {
         let total = total.or(self.total);

@@ -6,31 +6,15 @@ use std::sync::Arc;
 use super::resend::is_repeatable;
 #[cfg(feature = "validation")]
 use super::results::Expected;
-use super::{CallOptions, ClientHandle};
+use super::{CallOptions, Caller};
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::json::Json;
 use crate::protocol::task::legacy::TaskSupport;
 use crate::protocol::{CallToolResult, ToolDefinition};
 #[cfg(feature = "validation")]
 use crate::tool::Validation;
 use crate::tool::{Arguments, Tool, ToolError};
-
-/// Whatever can call the tools of a server by name: a client, and what stands before one, such as a pool or a
-/// recorder.
-pub trait Caller: Send + Sync {
-    /// Calls a tool and waits for its result.
-    ///
-    /// # Errors
-    /// As [`ClientHandle::call_tool`].
-    fn call(&self, name: &str, arguments: Arguments<'_>, options: &CallOptions) -> Result<CallToolResult>;
-}
-
-impl Caller for ClientHandle {
-    fn call(&self, name: &str, arguments: Arguments<'_>, options: &CallOptions) -> Result<CallToolResult> {
-        self.call_tool_with(name, arguments.as_raw(), options)
-    }
-}
 
 /// A tool of a server. Registered in a [`ToolRegistry`](crate::ToolRegistry) it looks like any local one.
 ///
@@ -86,7 +70,9 @@ impl Tool for RemoteTool {
             // spec: 2025-11-25 basic/utilities/tasks#tool-level-negotiation
             options = options.with_task(None);
         }
-        options.is_repeatable = is_repeatable(&self.definition);
+        if is_repeatable(&self.definition) {
+            options = options.with_repeatable();
+        }
         #[cfg(feature = "validation")]
         {
             options.expected.clone_from(&self.expected);

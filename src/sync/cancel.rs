@@ -29,6 +29,9 @@ struct Inner {
     reason: OnceLock<String>,
     /// Made by the first one who waits; firing drops the sender, which wakes every receiver. Nothing is ever sent.
     wake: Mutex<Wake>,
+    /// What fires with it. Bound: twice those that are still held by somebody, see `carries`.
+    #[cfg(feature = "host")]
+    carried: Mutex<Vec<std::sync::Weak<Inner>>>,
 }
 
 type Wake = Option<(Option<Sender<Infallible>>, Receiver<Infallible>)>;
@@ -48,6 +51,33 @@ impl CancelToken {
                 Some((sender, _)) => drop(sender.take()),
                 None => *wake = Some((None, bounded(0).1)),
             }
+            drop(wake);
+            #[cfg(feature = "host")]
+            self.cancel_carried();
+        }
+    }
+
+    /// Fires `other` when this one fires, for as long as somebody holds `other`; at once if this one has.
+    #[cfg(feature = "host")]
+    pub(crate) fn carries(&self, other: &Self) {
+        let mut carried = lock(&self.0.carried);
+        if carried.len() == carried.capacity() {
+            carried.retain(|other| other.strong_count() > 0);
+        }
+        carried.push(Arc::downgrade(&other.0));
+        drop(carried);
+        // After it was added: whoever fires this one now finds it there, or is seen here.
+        if let Some(reason) = self.reason() {
+            other.cancel(reason);
+        }
+    }
+
+    #[cfg(feature = "host")]
+    fn cancel_carried(&self) {
+        let carried = std::mem::take(&mut *lock(&self.0.carried));
+        let reason = self.reason().unwrap_or_default();
+        for other in carried.iter().filter_map(std::sync::Weak::upgrade) {
+            Self(other).cancel(reason);
         }
     }
 
@@ -81,5 +111,32 @@ impl CancelToken {
             })
             .1
             .clone()
+    }
+}
+
+#[cfg(all(test, feature = "host"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_token_fires_others() {
+        let (parent, child, grandchild) = (CancelToken::new(), CancelToken::new(), CancelToken::new());
+        parent.carries(&child);
+        child.carries(&grandchild);
+        assert!(!grandchild.is_cancelled());
+        parent.cancel("revoked");
+        assert_eq!(grandchild.reason(), Some("revoked"));
+        let late = CancelToken::new();
+        parent.carries(&late);
+        assert_eq!(late.reason(), Some("revoked"));
+    }
+
+    #[test]
+    fn what_nobody_holds_is_forgotten() {
+        let parent = CancelToken::new();
+        for _ in 0..10_000 {
+            parent.carries(&CancelToken::new());
+        }
+        assert!(lock(&parent.0.carried).len() < 16);
     }
 }

@@ -1,0 +1,1 @@
+//! Other tool-call formats, to and from the registry.

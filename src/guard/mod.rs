@@ -1,0 +1,1 @@
+//! For server authors: what must not be reached through arguments.

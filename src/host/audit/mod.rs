@@ -1,0 +1,1 @@
+//! The audit log: what was done on behalf of the user.

@@ -1,0 +1,1 @@
+//! Consent: who may start, call and ask what.

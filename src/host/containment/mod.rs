@@ -1,0 +1,1 @@
+//! Containment of server processes.

@@ -1,0 +1,1 @@
+//! The result filter: what servers send is untrusted.

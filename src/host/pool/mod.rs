@@ -1,0 +1,1 @@
+//! Several connections to the same server.

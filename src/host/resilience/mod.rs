@@ -1,0 +1,1 @@
+//! Retry, restart and the circuit breaker.

@@ -1,0 +1,1 @@
+//! Record, replay, training examples, environments.
