@@ -27,6 +27,8 @@ mod caller;
 mod changes;
 mod handler;
 mod handshake;
+#[cfg(feature = "host")]
+mod health;
 mod input;
 mod lists;
 mod log_level;
@@ -59,6 +61,8 @@ pub use handler::ClientHandler;
 pub use lists::{List, Pages};
 pub use options::CallOptions;
 pub use remote::RemoteTool;
+#[cfg(feature = "host")]
+pub(crate) use resend::is_repeatable;
 pub use session::ServerIdentity;
 use session::Session;
 pub use tasks::TaskHandle;

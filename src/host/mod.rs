@@ -16,3 +16,9 @@ pub mod containment;
 pub mod filter;
 pub mod pool;
 pub mod resilience;
+
+mod events;
+mod names;
+
+pub use events::{HostEvent, HostEvents, ServerState};
+pub use names::tool_name;

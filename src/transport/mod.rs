@@ -47,6 +47,16 @@ pub trait Transport: Send + 'static {
     }
 }
 
+impl Transport for Box<dyn Transport> {
+    fn open(self: Box<Self>, options: &OpenOptions) -> io::Result<Connection> {
+        (*self).open(options)
+    }
+
+    fn again(&self) -> Option<Box<dyn Transport>> {
+        (**self).again()
+    }
+}
+
 /// What whoever opens a transport asks of it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
