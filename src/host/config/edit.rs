@@ -74,8 +74,13 @@ impl<'a> Editor<'a> {
                 continue;
             }
             let from = if first == 0 { start + 1 } else { self.after_comma(ends[first - 1], close) };
-            let to = self.line_end(self.after_comma(ends[i - 1], close));
-            self.edits.push((self.line_end(from)..to, String::new()));
+            let to = self.after_comma(ends[i - 1], close);
+            // A comment that ends with its line keeps the end of it.
+            let (from, to) = match self.line_end(to) {
+                Some(end) => (self.line_end(from).unwrap_or(from), end),
+                None => (from, to),
+            };
+            self.edits.push((from..to, String::new()));
             end = end.max(if i == fields.len() { to } else { 0 });
         }
         if let Some(last) = kept {
@@ -123,14 +128,14 @@ impl<'a> Editor<'a> {
         self.comma(end, close).map_or(end, |comma| comma + 1)
     }
 
-    /// The end of the line of `at`, if nothing but comments is before it.
-    fn line_end(&self, at: usize) -> usize {
+    /// The end of the line of `at`, if nothing but comments is between.
+    fn line_end(&self, at: usize) -> Option<usize> {
         let rest = &self.plain.text[at..];
         let end = at + rest.find(['\r', '\n']).unwrap_or(rest.len());
         let is_blank = self.plain.text[at..end].bytes().all(|byte| byte.is_ascii_whitespace());
         let before = self.plain.comments.partition_point(|comment| comment.start < end);
         let is_in_comment = before > 0 && end < self.plain.comments[before - 1].end;
-        if is_blank && !is_in_comment { end } else { at }
+        (is_blank && !is_in_comment).then_some(end)
     }
 
     /// The text with all changes.

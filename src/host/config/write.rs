@@ -11,7 +11,7 @@ use super::edit::{Change, Editor};
 use super::entry::{Reach, ServerEntry};
 use super::error::{ConfigError, ConfigErrorKind};
 use super::input::Input;
-use super::layout::{CommandForm, Parts, Section, Spelling, Style, URLS, parts};
+use super::layout::{CommandForm, Parts, Spelling, Style, URLS, parts};
 use super::read::{Contents, contents};
 use super::text::{Fields, Plain, kind};
 use crate::json::{Json, Object};
@@ -74,29 +74,27 @@ fn write_servers(
     for (number, section) in parts.sections.iter().enumerate() {
         // Below a name that settings and servers share, other members are not servers.
         let fields = plain.fields(section.object).unwrap_or_default();
+        let are_servers: BTreeSet<usize> = section.members.iter().map(|(_, raw)| plain.offset(raw)).collect();
+        let spelling = Spelling::new_in(section.style, &section.members, plain);
         let mut changes = Vec::new();
         for (i, (name, raw)) in fields.iter().enumerate() {
-            if !section.members.iter().any(|(_, member)| std::ptr::eq(*member, *raw)) {
+            if !are_servers.contains(&plain.offset(raw)) {
                 continue;
             }
             match (read.get(&**name), wanted.get(&**name)) {
                 (Some(old), Some(new)) if is_same(old, new) => {}
-                (Some(old), Some(new)) => write_entry(editor, plain, section, raw, old, new),
+                (Some(old), Some(new)) => write_entry(editor, plain, &spelling, raw, old, new),
                 (Some(_), None) => changes.push((i, Change::Remove)),
                 // One that could not be read stays, unless the program has another for it.
                 (None, None) => {}
                 (None, Some(_)) if written.contains(&**name) => changes.push((i, Change::Remove)),
-                (None, Some(new)) => {
-                    let spelling = Spelling::new_in(section.style, &section.members, plain);
-                    changes.push((i, Change::Set(rendered(new, &spelling))));
-                }
+                (None, Some(new)) => changes.push((i, Change::Set(rendered(new, &spelling)))),
             }
             if let Some((name, _)) = wanted.get_key_value(&**name) {
                 written.insert(name);
             }
         }
         let added = if number == 0 { new.as_slice() } else { &[] };
-        let spelling = Spelling::new_in(section.style, &section.members, plain);
         let added: Vec<_> =
             added.iter().map(|entry| (entry.name.clone(), rendered(entry, &spelling))).collect();
         if kind(section.object) == "null" {
@@ -119,7 +117,7 @@ fn write_servers(
 fn write_entry(
     editor: &mut Editor<'_>,
     plain: &Plain,
-    section: &Section<'_>,
+    of_new: &Spelling,
     raw: &RawValue,
     old: &ServerEntry,
     new: &ServerEntry,
@@ -127,10 +125,7 @@ fn write_entry(
     let fields = plain.fields(raw).unwrap_or_default();
     let spelling = match (&old.reach, &new.reach) {
         (Reach::Command(_), Reach::Command(_)) | (Reach::Url(_), Reach::Url(_)) => Spelling::of(&fields),
-        _ => {
-            let spelling = Spelling::new_in(section.style, &section.members, plain);
-            return editor.replace(raw, &rendered(new, &spelling));
-        }
+        _ => return editor.replace(raw, &rendered(new, of_new)),
     };
     let (old, new) = (members(old, &spelling, Some(&fields)), members(new, &spelling, Some(&fields)));
     let mut changes = Vec::new();
