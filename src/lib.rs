@@ -112,6 +112,9 @@ mod sync;
 
 mod registry;
 
+#[cfg(any(feature = "guard", feature = "http-client"))]
+mod url;
+
 pub mod json;
 
 pub mod jsonrpc;

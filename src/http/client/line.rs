@@ -12,7 +12,7 @@ use super::exchange::{Exchange, Exchanges, Purpose};
 use super::learned::Learned;
 use super::outgoing::{Outgoing, What};
 use super::settings::Settings;
-use super::url::Url;
+use crate::url::Url;
 use super::wire::Trouble;
 use crate::method::Method;
 use crate::sync::{CancelToken, Mutex, Refused, ThreadPool, lock};

@@ -27,7 +27,6 @@ mod proxy;
 mod settings;
 mod sse;
 mod stream;
-mod url;
 mod wire;
 
 use std::fmt;
@@ -41,7 +40,7 @@ use self::link::{HttpLink, HttpReader, HttpWriter};
 use self::proxy::ProxyChoice;
 pub use self::settings::OutgoingRequest;
 use self::settings::Settings;
-use self::url::Url;
+use crate::url::Url;
 use crate::client::{Client, ClientBuilder};
 use crate::error::{Error, Result};
 use crate::transport::{Connection, OpenOptions, Transport};

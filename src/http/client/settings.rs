@@ -8,7 +8,7 @@ use ureq::config::Config;
 use ureq::http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::proxy::{self, ProxyChoice};
-use super::url::Url;
+use crate::url::Url;
 use crate::http::headers;
 
 /// What a callback for headers is told of a request that is about to be sent.

@@ -14,7 +14,7 @@ use super::line::Line;
 use super::outgoing::{Outgoing, What};
 use super::settings::OutgoingRequest;
 use super::sse::{Event, EventReader};
-use super::url::Url;
+use crate::url::Url;
 use super::wire::{Call, Reply, Trouble, told_io};
 use crate::http::headers;
 

@@ -12,7 +12,7 @@ use ureq::{Agent, Body, SendBody};
 use super::exchange::Exchange;
 use super::line::Line;
 use super::settings::OutgoingRequest;
-use super::url::Url;
+use crate::url::Url;
 use crate::transport::FailureKind;
 
 /// So many redirects are followed.
