@@ -97,6 +97,18 @@ impl Url {
         format!("{}{}{}", self.origin(), self.path, self.query)
     }
 
+    /// What the first line of a request has.
+    #[cfg(feature = "guard")]
+    pub(crate) fn path_and_query(&self) -> String {
+        format!("{}{}", self.path, self.query)
+    }
+
+    /// The same at another host, which must be one.
+    #[cfg(feature = "guard")]
+    pub(crate) fn with_host(self, host: String) -> Self {
+        Self { host, ..self }
+    }
+
     pub(crate) fn is_secure(&self) -> bool {
         self.is_secure
     }
