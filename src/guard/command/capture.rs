@@ -4,14 +4,11 @@ use std::io::{self, Read};
 use std::process::{ChildStderr, ChildStdout};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use crossbeam_channel::{Receiver, bounded};
 
+use super::LAST_BYTES;
 use crate::sync::{Mutex, lock};
-
-/// For the last bytes of a program that has ended, and whose group has been killed.
-const LAST_BYTES: Duration = Duration::from_secs(1);
 
 /// What is read of both pipes.
 ///

@@ -33,6 +33,9 @@ const TERM_TIME: Duration = Duration::from_millis(500);
 /// A killed process ends at once, unless it is stuck in the system.
 const KILL_TIME: Duration = Duration::from_secs(2);
 
+/// For the last bytes of a program that has ended, and whose group has been killed.
+const LAST_BYTES: Duration = Duration::from_secs(1);
+
 /// A program that tools run with arguments from a model.
 ///
 /// The author fixes the program and its first arguments. Those of a [`run`](Self::run) are checked: none has a NUL character, none begins with

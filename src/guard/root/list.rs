@@ -2,10 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{FileKind, Result, Root, RootError, RootErrorKind};
-
-/// Folders nested deeper are listed, but not what is in them.
-const MAX_DEPTH: usize = 64;
+use super::{FileKind, MAX_DEPTH, Result, Root, RootError, RootErrorKind};
 
 /// Something in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -27,8 +27,14 @@ pub use self::list::{Entry, Walk};
 /// A larger file is not read, and not written.
 const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
 
+/// What is taken for a file before anything of it was read.
+const FIRST_BYTES: usize = 1024 * 1024;
+
 /// More entries than this are not listed.
 const MAX_ENTRIES: usize = 10_000;
+
+/// Folders nested deeper are listed, but not what is in them.
+const MAX_DEPTH: usize = 64;
 
 type Result<T> = std::result::Result<T, RootError>;
 
@@ -190,8 +196,8 @@ impl Root {
         if len > self.max_bytes {
             return Err(self.too_large(path));
         }
-        let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or_default());
-        // It may grow meanwhile, or have no size (as in /proc).
+        // A size costs nothing to have; it may also be wrong, as in /proc.
+        let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or_default().min(FIRST_BYTES));
         file.take(self.max_bytes.saturating_add(1))
             .read_to_end(&mut bytes)
             .map_err(|e| self.failed(path, e))?;
