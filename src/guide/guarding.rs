@@ -129,7 +129,7 @@
 //! // A server of one's own, which sends us to /tea, and later to an address that nobody opened.
 //! let policy = UrlPolicy::new().allow_network("127.0.0.1".parse()?);
 //! let url = format!("http://127.0.0.1:{port}/");
-//! assert_eq!(fetch(&policy, &url)?, "green");
+//! assert_eq!(fetch(&policy, &url).unwrap(), "green");
 //! let error = fetch(&policy, &url).unwrap_err();
 //! assert_eq!(error.to_string(), "http://127.0.0.2/: its address is not a public one (loopback)");
 //! # web.join().expect("no panic")?;
@@ -231,7 +231,7 @@
 //! | database | an account with the rights that the tools need. Two servers, one that reads and one that writes, can be allowed separately |
 //! | tokens of an API | the narrowest scope, read-only where that is enough, one for each server, with an end |
 //! | tools | few, and narrow: `create_invoice` rather than `run_sql`, `restart_web` rather than `run`. What deletes or pays is a tool of its own, so that users can be [asked](crate::guide::asking) about it alone |
-//! | hints | say `read_only()` and `destructive` truly. They help honest hosts to ask the right questions; they protect nobody |
+//! | hints | say [`read_only`](crate::FnTool::read_only) and [`destructive`](crate::FnTool::destructive) truly. They help honest hosts to ask the right questions; they protect nobody |
 //! | several users | act with the rights of [who calls](crate::Context::principal), never with the sum of everybody's: check for each call that this note is theirs |
 //!
 //! # Credentials
