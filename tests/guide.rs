@@ -121,6 +121,27 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ),
     ("the stack that comparing takes", "json/validation/counted.rs", &["STACK_BYTES: usize = "]),
     ("problems of one value that are told", "json/validation/mod.rs", &["PROBLEMS: usize = "]),
+    ("a URL over HTTP (features `http-client`, `guard`)", "url.rs", &["MAX_BYTES: usize = "]),
+    ("a path that is guarded (feature `guard`)", "guard/path.rs", &["MAX_PATH_BYTES: usize = "]),
+    ("a guarded file that is read or written as a whole", "guard/root/mod.rs", &["MAX_FILE_BYTES: u64 = "]),
+    (
+        "entries of a guarded folder that are listed, and how deep",
+        "guard/root/mod.rs",
+        &["MAX_ENTRIES: usize = ", "MAX_DEPTH: usize = "],
+    ),
+    ("redirects that are checked after each other", "guard/net/policy.rs", &["MAX_REDIRECTS: u32 = "]),
+    ("addresses of a host that are handed on", "guard/net/policy.rs", &["MAX_ADDRESSES: usize = "]),
+    ("look-ups of names for a policy at once", "guard/net/resolve.rs", &["MAX_LOOKUPS: usize = "]),
+    (
+        "arguments of a guarded program",
+        "guard/command/mod.rs",
+        &["MAX_ARGS: usize = ", "MAX_ARG_BYTES: usize = "],
+    ),
+    (
+        "what a guarded program writes, to stdout and to stderr each",
+        "guard/command/mod.rs",
+        &["MAX_OUTPUT_BYTES: usize = "],
+    ),
     ("tools of a server whose results a client compares", "client/results.rs", &["MAX_SCHEMAS: usize = "]),
     ("settling the protocol, all of it", "client/builder/limits.rs", &["connect: Some("]),
     ("the answer to `server/discover`", "client/builder/limits.rs", &["probe: "]),
@@ -174,6 +195,12 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         "between two looks at a task, as a client accepts: at least, and at most",
         "client/tasks.rs",
         &["MIN_INTERVAL: Duration = ", "MAX_INTERVAL: Duration = "],
+    ),
+    ("looking up the name in a URL that is checked", "guard/net/policy.rs", &["RESOLVE_TIME: Duration = "]),
+    (
+        "a guarded program; before it is killed after being asked to end; until that is given up; for its last output",
+        "guard/command/mod.rs",
+        &["TIME: Duration = ", "TERM_TIME: Duration = ", "KILL_TIME: Duration = ", "LAST_BYTES: Duration = "],
     ),
 ];
 
@@ -321,6 +348,8 @@ fn the_guide_names_every_thread() {
         "http/server/wire/crew.rs",
         "http/server/relay/upstream.rs",
         "json/validation/mod.rs",
+        "guard/net/resolve.rs",
+        "guard/command/capture.rs",
     ] {
         let code = source(file);
         let names: Vec<_> = code.split('"').filter(|text| text.starts_with("mcp-")).collect();

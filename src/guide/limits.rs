@@ -61,6 +61,15 @@
 //! | looks at a value that is compared with a schema | 1,000,000 and 16 a byte | | it does not fit |
 //! | the stack that comparing takes | 1 MiB | | it does not fit |
 //! | problems of one value that are told | 20 | | the first ones |
+//! | a URL over HTTP (features `http-client`, `guard`) | 32 KiB | | refused |
+//! | a path that is guarded (feature `guard`) | 4,095 bytes | | [`RootErrorKind::BadPath`](crate::guard::RootErrorKind) |
+//! | a guarded file that is read or written as a whole | 8 MiB | [`Root::max_file_bytes`](crate::guard::Root::max_file_bytes) | [`RootErrorKind::TooLarge`](crate::guard::RootErrorKind) |
+//! | entries of a guarded folder that are listed, and how deep | 10,000 and 64 folders | [`Root::max_entries`](crate::guard::Root::max_entries) | [`RootErrorKind::TooMany`](crate::guard::RootErrorKind); what lies deeper is named as not read |
+//! | redirects that are checked after each other | 5 | [`UrlPolicy::max_redirects`](crate::guard::UrlPolicy::max_redirects) | [`UrlError::Refused`](crate::guard::UrlError) |
+//! | addresses of a host that are handed on | 16 | | the first ones; all are checked |
+//! | look-ups of names for a policy at once | 16 | | [`UrlError::NotFound`](crate::guard::UrlError) |
+//! | arguments of a guarded program | 1,000 and 100 KiB | | [`CommandError::Argument`](crate::guard::CommandError) |
+//! | what a guarded program writes, to stdout and to stderr each | 1 MiB | [`Program::max_output_bytes`](crate::guard::Program::max_output_bytes) | it is ended; [`CommandError::TooMuch`](crate::guard::CommandError) |
 //! | tools of a server whose results a client compares | 1,024 | | those of others are not compared, with a warning |
 //!
 //! # Times
@@ -84,6 +93,8 @@
 //! | between two looks at a task, as a client accepts: at least, and at most | 50 ms; 60 s | |
 //! | closing: frames are written; the server exits by itself; it exits after SIGTERM; own threads end | 1 s; 2 s; 2 s; 500 ms | [`Patience`](crate::transport::Patience) |
 //! | a server's accepted requests, after the end of its input | 5 s | [`grace`](crate::server::ServerBuilder::grace) |
+//! | looking up the name in a URL that is checked | 5 s | [`UrlPolicy::resolve_time`](crate::guard::UrlPolicy::resolve_time) |
+//! | a guarded program; before it is killed after being asked to end; until that is given up; for its last output | 30 s; 500 ms; 2 s; 1 s | the first by [`Program::time_limit`](crate::guard::Program::time_limit) |
 //!
 //! A timeout is set for the whole client, or for one call:
 //!

@@ -15,6 +15,7 @@
 //! | [logging] | log messages for the client's user; the bridge from the `log` crate |
 //! | [validation] | how much of a schema is compared, by whom |
 //! | [http] | serving over HTTP: both eras at one address, who may come in, sessions, stopping |
+//! | [guarding] | paths, URLs, commands and queries made of arguments; least privilege, credentials |
 //! | [operating] | proxies, replicas, TLS, numbers of the operating system; configurations of nginx |
 //!
 //! | to use them | |
@@ -41,6 +42,7 @@ pub mod changes;
 pub mod eras;
 pub mod errors;
 pub mod features;
+pub mod guarding;
 pub mod http;
 pub mod http_client;
 pub mod limits;

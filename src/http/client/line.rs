@@ -12,11 +12,11 @@ use super::exchange::{Exchange, Exchanges, Purpose};
 use super::learned::Learned;
 use super::outgoing::{Outgoing, What};
 use super::settings::Settings;
-use super::url::Url;
 use super::wire::Trouble;
 use crate::method::Method;
 use crate::sync::{CancelToken, Mutex, Refused, ThreadPool, lock};
 use crate::transport::RequestFailure;
+use crate::url::Url;
 
 /// So many messages wait to be sent.
 const MAX_WAITING: usize = 4096;

@@ -27,7 +27,6 @@ mod proxy;
 mod settings;
 mod sse;
 mod stream;
-mod url;
 mod wire;
 
 use std::fmt;
@@ -41,10 +40,10 @@ use self::link::{HttpLink, HttpReader, HttpWriter};
 use self::proxy::ProxyChoice;
 pub use self::settings::OutgoingRequest;
 use self::settings::Settings;
-use self::url::Url;
 use crate::client::{Client, ClientBuilder};
 use crate::error::{Error, Result};
 use crate::transport::{Connection, OpenOptions, Transport};
+use crate::url::Url;
 
 /// Reaches a server over Streamable HTTP, or over the HTTP+SSE of 2024-11-05 if it speaks only that.
 ///

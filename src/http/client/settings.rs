@@ -8,8 +8,8 @@ use ureq::config::Config;
 use ureq::http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::proxy::{self, ProxyChoice};
-use super::url::Url;
 use crate::http::headers;
+use crate::url::Url;
 
 /// What a callback for headers is told of a request that is about to be sent.
 #[derive(Clone, Copy, Debug)]

@@ -14,9 +14,9 @@ use super::line::Line;
 use super::outgoing::{Outgoing, What};
 use super::settings::OutgoingRequest;
 use super::sse::{Event, EventReader};
-use super::url::Url;
 use super::wire::{Call, Reply, Trouble, told_io};
 use crate::http::headers;
+use crate::url::Url;
 
 /// As much is read at once.
 const PIECE_BYTES: usize = 8 * 1024;
