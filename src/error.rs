@@ -295,6 +295,15 @@ pub struct Failure {
     pub is_closed: bool,
 }
 
+#[cfg(feature = "host")]
+impl Failure {
+    /// Of a call that was not made on any connection.
+    pub(crate) fn new(phase: Phase, server: String, detail: String) -> Self {
+        let (after, stderr_tail) = (Duration::ZERO, String::new());
+        Self { phase, server, after, status: None, stderr_tail, detail: Some(detail), is_closed: false }
+    }
+}
+
 impl fmt::Display for Failure {
     /// Continues a sentence: `: python3 server.py, exit status: 3, stderr: …`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -41,7 +41,10 @@ impl Open {
     ) -> Result<Self> {
         options.check_cancelled()?;
         options.check_input(&settled)?;
-        Self::send(session, settled, method.into(), write_members, Arc::new(options.clone()), !options.stays)
+        let method = method.into();
+        #[cfg(feature = "host")]
+        options.check_connection(session, &settled, &method)?;
+        Self::send(session, settled, method, write_members, Arc::new(options.clone()), !options.stays)
     }
 
     /// The next round: the same request with the server's state and the answers, under an id of its own.
@@ -49,6 +52,7 @@ impl Open {
     /// spec: 2026-07-28 basic/patterns/mrtr#client-requirements-basic-workflow
     pub(super) fn again(&self, write_members: &dyn Fn(&mut Vec<u8>), round: Option<Round>) -> Result<Self> {
         self.options.check_cancelled()?;
+        self.options.note_begun();
         let mut options = (*self.options).clone();
         options.input = round.map(Arc::new);
         let (session, settled) = (&self.session, Arc::clone(&self.settled));

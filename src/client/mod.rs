@@ -29,6 +29,7 @@ mod handler;
 mod handshake;
 #[cfg(feature = "host")]
 mod health;
+mod hosted;
 mod input;
 mod lists;
 mod log_level;
@@ -54,15 +55,20 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 pub use asked::{Asked, RelatedCall};
+#[cfg(feature = "host")]
+pub(crate) use backoff::{Backoff, Random};
 pub use builder::{ClientBuilder, Timeouts};
 pub use caller::{Address, Caller, Event, EventSource, Events, Placed};
 pub use changes::{Change, Changes, ChangesEnd, Filter};
 pub use handler::ClientHandler;
+#[cfg(feature = "host")]
+pub(crate) use hosted::{Begun, Mark, Ping};
 pub use lists::{List, Pages};
 pub use options::CallOptions;
 pub use remote::RemoteTool;
 #[cfg(feature = "host")]
 pub(crate) use resend::is_repeatable;
+pub(crate) use resend::Repeatable;
 pub use session::ServerIdentity;
 use session::Session;
 pub use tasks::TaskHandle;

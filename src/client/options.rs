@@ -34,8 +34,8 @@ type OnProgress = Arc<dyn Fn(&ProgressParams) + Send + Sync>;
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct CallOptions {
-    timeout: Option<Option<Duration>>,
-    total: Option<Option<Duration>>,
+    pub(super) timeout: Option<Option<Duration>>,
+    pub(super) total: Option<Option<Duration>>,
     pub(super) resets: Option<bool>,
     pub(super) cancel: Option<CancelToken>,
     pub(super) on_progress: Option<OnProgress>,
@@ -54,6 +54,12 @@ pub struct CallOptions {
     pub(super) is_repeatable: bool,
     /// It belongs to the connection for which this was settled, and is not made on another.
     pub(super) stays: bool,
+    /// The connection on which alone it is made.
+    #[cfg(feature = "host")]
+    pub(super) only_on: Option<super::hosted::Mark>,
+    /// Set once the call is known to have begun on the server, whatever becomes of the request that is open now.
+    #[cfg(feature = "host")]
+    pub(super) begun: Option<super::hosted::Begun>,
 }
 
 impl CallOptions {
@@ -136,6 +142,15 @@ impl CallOptions {
         match self.cancel.as_ref().filter(|token| token.is_cancelled()) {
             Some(token) => Err(Error::Cancelled(token.reason().unwrap_or("cancelled").to_owned())),
             None => Ok(()),
+        }
+    }
+
+    /// The server has begun with the call: what fails from now on is not all of it.
+    #[inline]
+    pub(super) fn note_begun(&self) {
+        #[cfg(feature = "host")]
+        if let Some(begun) = &self.begun {
+            begun.note();
         }
     }
 

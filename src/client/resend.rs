@@ -143,18 +143,24 @@ pub(crate) fn is_repeatable(tool: &ToolDefinition) -> bool {
 /// The tools of the last listing that can be repeated. Owner: the session. Bound: [`MAX_TOOLS`]. The lock is held for a look-up
 /// or an exchange.
 #[derive(Default)]
-pub(super) struct Repeatable(Mutex<HashSet<String>>);
+pub(crate) struct Repeatable(Mutex<Option<HashSet<String>>>);
 
 impl Repeatable {
     /// Takes those of `tools` in place of all before.
-    pub(super) fn refresh(&self, tools: &[ToolDefinition]) {
+    pub(crate) fn refresh(&self, tools: &[ToolDefinition]) {
         let names = tools.iter().filter(|tool| is_repeatable(tool)).map(|tool| tool.name.clone());
         let names = names.take(MAX_TOOLS).collect();
-        *lock(&self.0) = names;
+        *lock(&self.0) = Some(names);
     }
 
-    fn has(&self, tool: &str) -> bool {
-        lock(&self.0).contains(tool)
+    pub(crate) fn has(&self, tool: &str) -> bool {
+        lock(&self.0).as_ref().is_some_and(|names| names.contains(tool))
+    }
+
+    /// Whether there was a listing at all.
+    #[cfg(feature = "host")]
+    pub(crate) fn is_known(&self) -> bool {
+        lock(&self.0).is_some()
     }
 }
 

@@ -89,7 +89,7 @@ pub(super) struct Session {
     pub(super) answers: Arc<Answers>,
     role: Arc<ClientRole>,
     pub(super) level: Arc<Level>,
-    state: Mutex<State>,
+    pub(super) state: Mutex<State>,
     /// Bound: [`LISTENERS`]. End of each: its owner's.
     listeners: Mutex<Vec<Weak<dyn SettledAgain>>>,
     pub(super) repeatable: Repeatable,
@@ -225,7 +225,7 @@ impl Session {
         self.another(Some(&old.peer), cancel)
     }
 
-    fn another(&self, old: Option<&Peer>, cancel: Option<&CancelToken>) -> Result<Option<Arc<Settled>>> {
+    pub(super) fn another(&self, old: Option<&Peer>, cancel: Option<&CancelToken>) -> Result<Option<Arc<Settled>>> {
         loop {
             match State::find_another(&self.state, old) {
                 Found::Final(another) => return Ok(another),

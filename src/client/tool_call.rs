@@ -171,6 +171,7 @@ fn finish_in_rounds(
     match come(open, answer, name, arguments)? {
         Came::Result(result) => expectation.check(result, &settled),
         Came::Task(task) => {
+            options.note_begun();
             let task = TaskHandle::of_task(&session, task.task_id, name, expectation);
             let result = task.wait_since(start, &options);
             // Nobody else knows of the task.

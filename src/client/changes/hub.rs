@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use super::filter::{Change, Filter};
 use super::heard::Heard;
 use super::subs::{CALLBACKS, Opening, Phase, State, Sub};
+use super::wake::Wake;
 use super::{ChangesEnd, MAX_OPEN};
 use crate::client::notices::Dispatcher;
 use crate::client::session::{Session, Settled, SettledAgain};
@@ -134,7 +135,7 @@ impl Hub {
     }
 
     /// Starts to listen; waits until that is answered.
-    pub(super) fn listen(&self, session: &Arc<Session>, filter: Filter) -> Result<(u64, Arc<Condvar>)> {
+    pub(super) fn listen(&self, session: &Arc<Session>, filter: Filter) -> Result<(u64, Arc<Wake>)> {
         let settled = session.settled(None)?;
         match self.listen_on(session, Arc::clone(&settled), filter.clone()) {
             Err(error @ Error::SessionEnded(_)) => match session.renew(&settled, None)? {
@@ -150,11 +151,11 @@ impl Hub {
         session: &Arc<Session>,
         mut settled: Arc<Settled>,
         filter: Filter,
-    ) -> Result<(u64, Arc<Condvar>)> {
+    ) -> Result<(u64, Arc<Wake>)> {
         let start = Instant::now();
         let during = || During::Call(Method::SubscriptionsListen.name().to_owned());
         self.adopt(session);
-        let wake = Arc::new(Condvar::new());
+        let wake = Arc::new(Wake::default());
         let key = {
             let mut state = self.lock();
             if state.subs.iter().filter(|sub| sub.key != CALLBACKS).count() >= MAX_OPEN {
@@ -207,12 +208,10 @@ impl Hub {
     }
 
     /// Waits for a signal, at most until then or the next look.
-    fn wait(&self, state: MutexGuard<'_, State>, wake: &Condvar, until: Deadline) {
+    fn wait(&self, state: MutexGuard<'_, State>, wake: &Wake, until: Deadline) {
         let settled = state.on.as_ref().map(|on| Arc::clone(&on.settled));
         let time = until.remaining().map_or(LOOK, |left| left.min(LOOK));
-        let (state, timeout) = wake.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner);
-        drop(state);
-        if timeout.timed_out() {
+        if wake.wait_timeout(state, time) {
             if let Some(settled) = settled {
                 settled.peer.look_after();
             }
@@ -220,7 +219,7 @@ impl Hub {
     }
 
     /// The next change for `key`; `None` at the deadline and at the end.
-    pub(super) fn next(&self, key: u64, wake: &Condvar, until: Deadline) -> Option<Change> {
+    pub(super) fn next(&self, key: u64, wake: &Wake, until: Deadline) -> Option<Change> {
         loop {
             let mut state = self.lock();
             let sub = state.find(key)?;

@@ -19,13 +19,15 @@ mod hub;
 mod legacy;
 mod marks;
 mod subs;
+mod wake;
 
 use std::fmt;
-use std::sync::{Arc, Condvar};
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use filter::{Change, Filter};
 pub(super) use hub::Hub;
+use wake::Wake;
 
 use super::ClientHandle;
 use crate::error::{Error, Result};
@@ -67,7 +69,7 @@ const MAX_URIS: usize = 10_000;
 pub struct Changes {
     hub: Arc<Hub>,
     key: u64,
-    wake: Arc<Condvar>,
+    wake: Arc<Wake>,
 }
 
 /// Why there are no more changes.
@@ -146,6 +148,17 @@ impl Changes {
     /// Ends it and tells the server, without waiting for that. A thread that waits for a change gets `None`.
     pub fn close(&self) {
         self.hub.end_of(self.key);
+    }
+}
+
+#[cfg(feature = "host")]
+impl Changes {
+    /// Has a signal sent when there is something to take, or nothing more to come, for who takes from several; one that was
+    /// not taken stands for all later ones. Once.
+    pub(crate) fn signal_to(&self, signal: crossbeam_channel::Sender<()>) {
+        let _ = self.wake.also.set(signal.clone());
+        // What was marked before was not signalled.
+        let _ = signal.try_send(());
     }
 }
 

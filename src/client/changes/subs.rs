@@ -10,13 +10,14 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::sync::{Arc, Condvar};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::ChangesEnd;
 use super::filter::{Change, Filter};
 use super::heard::{Heard, News};
 use super::marks::Marks;
+use super::wake::Wake;
 use crate::client::backoff::backoff;
 use crate::client::session::Settled;
 use crate::error::Error;
@@ -75,7 +76,7 @@ pub(super) struct Sub {
     /// Modern: the request that is open.
     pub(super) stream: Option<i64>,
     /// Signalled when there is something to take and at every change of phase. `None` for the callbacks.
-    wake: Option<Arc<Condvar>>,
+    wake: Option<Arc<Wake>>,
 }
 
 pub(super) enum Phase {
@@ -258,7 +259,7 @@ impl State {
 }
 
 impl Sub {
-    pub(super) fn new(key: u64, filter: Filter, phase: Phase, wake: Option<Arc<Condvar>>) -> Self {
+    pub(super) fn new(key: u64, filter: Filter, phase: Phase, wake: Option<Arc<Wake>>) -> Self {
         Self {
             key,
             marks: Marks::new(&filter),
