@@ -24,7 +24,7 @@ pub(crate) use read::shortened;
 pub use read::{FromJson, JsonError};
 pub(crate) use read::{nested, nested_object, string};
 pub use text::Json;
-#[cfg(feature = "http-client")]
+#[cfg(any(feature = "http-client", feature = "trajectory"))]
 pub(crate) use text::compact;
 #[cfg(feature = "http-server")]
 pub(crate) use text::one_line;
