@@ -28,7 +28,6 @@ mod changes;
 mod handler;
 mod handshake;
 #[cfg(feature = "host")]
-mod health;
 mod hosted;
 mod input;
 mod lists;
