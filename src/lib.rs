@@ -101,7 +101,10 @@
 //!   `json::Validator`. Adds 52 crates and 4.6 MB.
 
 // What belongs to a feature can be linked to only with it. The checks and docs.rs build with all of them.
-#![cfg_attr(not(all(feature = "http", feature = "tls")), allow(rustdoc::broken_intra_doc_links))]
+#![cfg_attr(
+    not(all(feature = "http", feature = "tls", feature = "host")),
+    allow(rustdoc::broken_intra_doc_links)
+)]
 
 // So that the crate's macros name it the same way inside and outside.
 extern crate self as tinymcp;
