@@ -105,6 +105,7 @@
 // What belongs to a feature can be linked to only with it. The checks and docs.rs build with all of them.
 #![cfg_attr(
     not(all(feature = "http", feature = "tls", feature = "guard")),
+    not(all(feature = "http", feature = "tls", feature = "host")),
     allow(rustdoc::broken_intra_doc_links)
 )]
 

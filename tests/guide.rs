@@ -89,6 +89,21 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ("stderr of a child, kept for errors", "transport/stderr.rs", &["TAIL_BYTES: usize = "]),
     ("a line of stderr given to a callback", "transport/stderr.rs", &["LINE_BYTES: usize = "]),
     ("lines of stderr that wait for a callback", "transport/stderr.rs", &["QUEUE: usize = "]),
+    (
+        "a configuration file, or a file of variables that it names, host",
+        "host/config/file.rs",
+        &["MAX_BYTES: usize = "],
+    ),
+    (
+        "all values of one server, when its variables are replaced, host",
+        "host/config/resolve.rs",
+        &["MAX_VALUE_BYTES: usize = "],
+    ),
+    (
+        "defaults of variables, and braces in them, nested in each other, host",
+        "host/config/template.rs",
+        &["MAX_DEPTH: usize = "],
+    ),
     ("proposals in one completion", "protocol/completion.rs", &["MAX_VALUES: usize = "]),
     ("the data of a log message, as JSON text", "context/logging.rs", &["MAX_DATA_BYTES: usize = "]),
     ("messages of a batch", "peer/batch.rs", &["MAX_MESSAGES: usize = "]),

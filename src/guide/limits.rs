@@ -49,6 +49,9 @@
 //! | stderr of a child, kept for errors | the last 16 KiB | [`Stderr`](crate::transport::Stderr) | the older part is forgotten |
 //! | a line of stderr given to a callback | 16 KiB | | comes in pieces |
 //! | lines of stderr that wait for a callback | 1,024 | | dropped, with a warning |
+//! | a configuration file, or a file of variables that it names, host | 1 MiB | [`read_limited`](crate::host::config::Config::read_limited), [`max_file_bytes`](crate::host::config::Resolver::max_file_bytes) | an error |
+//! | all values of one server, when its variables are replaced, host | 4 MiB | | an error |
+//! | defaults of variables, and braces in them, nested in each other, host | 16 | | an error |
 //! | proposals in one completion | 100 | | cut off; the answer says that there are more |
 //! | the data of a log message, as JSON text | 64 KiB | | cut off, with a note; it becomes a text |
 //! | messages of a batch | 4,096 | | error -32600 for all of it |

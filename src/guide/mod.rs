@@ -26,6 +26,10 @@
 //! | [caching] | results that are used again |
 //! | [errors] | what goes wrong, who sees it, what to do |
 //!
+//! | to be a host | |
+//! |---|---|
+//! | [config] | configuration files of other hosts: what they name, secrets, writing them |
+//!
 //! | to know | |
 //! |---|---|
 //! | [eras] | the revisions of the protocol, what is in which, and how both sides agree |
@@ -39,6 +43,7 @@ pub mod asking;
 pub mod caching;
 pub mod calls;
 pub mod changes;
+pub mod config;
 pub mod eras;
 pub mod errors;
 pub mod features;
