@@ -175,10 +175,13 @@ impl ChildProcess {
         quoted.collect::<Vec<_>>().join(" ")
     }
 
-    /// The system's error, of its kind, with what it is about: the command, or the folder to start it in.
+    /// The system's error, of its kind, with what it is about: the command, or the folder to start it in (which may mean something
+    /// else to whoever wraps it).
     fn not_started(&self, name: &str, error: &io::Error) -> io::Error {
         let text = match &self.current_dir {
-            Some(folder) if !folder.is_dir() => format!("{name}: no folder {}", folder.display()),
+            Some(folder) if self.spawn.is_none() && !folder.is_dir() => {
+                format!("{name}: no folder {}", folder.display())
+            }
             _ => format!("{name}: {error}"),
         };
         io::Error::new(error.kind(), text)
