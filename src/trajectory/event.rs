@@ -104,7 +104,7 @@ macro_rules! kinds {
                 }
             }
 
-            fn write(&self, fields: &mut Fields<'_>) {
+            pub(super) fn write(&self, fields: &mut Fields<'_>) {
                 match self {
                     $( Self::$variant(content) => fields.members(content), )*
                     Self::Unknown(event) => fields.members(&event.members),
