@@ -104,8 +104,13 @@
 
 // What belongs to a feature can be linked to only with it. The checks and docs.rs build with all of them.
 #![cfg_attr(
-    not(all(feature = "http", feature = "tls", feature = "guard")),
-    not(all(feature = "http", feature = "tls", feature = "host")),
+    not(all(
+        feature = "http",
+        feature = "tls",
+        feature = "guard",
+        feature = "host",
+        feature = "trajectory"
+    )),
     allow(rustdoc::broken_intra_doc_links)
 )]
 

@@ -67,9 +67,9 @@ pub use lists::{List, Pages};
 pub use notes::CallNotes;
 pub use options::CallOptions;
 pub use remote::RemoteTool;
+pub(crate) use resend::Repeatable;
 #[cfg(feature = "host")]
 pub(crate) use resend::is_repeatable;
-pub(crate) use resend::Repeatable;
 pub use session::ServerIdentity;
 use session::Session;
 pub use tasks::TaskHandle;

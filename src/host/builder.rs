@@ -216,14 +216,11 @@ impl HostBuilder {
     /// When two servers have one name, or a thread cannot be started.
     pub fn start(self) -> Result<Host> {
         let bulletin = Arc::new(Bulletin::default());
-        let mut gatekeeper = Gatekeeper::new(self.policy, self.consent, self.grants);
-        if let Some(time) = self.ask_time {
-            gatekeeper = gatekeeper.ask_time(time);
-        }
         let told = Arc::clone(&bulletin);
-        let gatekeeper = gatekeeper.on_event(move |event| {
-            told.tell(&HostEvent::Trouble { server: Arc::from(event.server()), problem: event.to_string() });
-        });
+        let on_trouble = move |server: &str, problem: String| {
+            told.tell(&HostEvent::Trouble { server: Arc::from(server), problem });
+        };
+        let gatekeeper = Gatekeeper::new(self.policy, self.consent, self.grants, self.ask_time, on_trouble);
         let settings = Settings {
             resolver: self.resolver,
             gatekeeper: Arc::new(gatekeeper),

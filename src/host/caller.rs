@@ -3,6 +3,7 @@
 use std::sync::{Arc, Weak};
 use std::thread;
 
+use super::filter::Source;
 use super::gate::Use;
 use super::handle::HostHandle;
 use super::inner::{Inner, closed};
@@ -23,21 +24,30 @@ const SIDE_BY_SIDE: usize = 16;
 impl Inner {
     fn call(&self, name: &str, arguments: &Arguments<'_>, options: &CallOptions) -> Result<CallToolResult> {
         let route = self.catalogue.route(name).ok_or_else(|| self.no_tool(name))?;
-        let usage = Use::Call { route: &route, arguments: arguments.as_raw() };
-        let result = self.pass(&usage, &route.member, is_repeatable(&route.definition), options, &mut |handle, options| {
-            handle.call_tool_with(&route.definition.name, arguments.as_raw(), options)
-        })?;
-        self.settings.filter.apply_call(&route.source(), result)
+        let json = arguments.to_json();
+        let usage = Use::Call { route: &route, arguments: &json };
+        let result = self.pass(
+            &usage,
+            &route.member,
+            is_repeatable(&route.definition),
+            options,
+            &mut |handle, options| handle.call_tool_with(&route.definition.name, arguments.as_raw(), options),
+        )?;
+        let source = Source::tool(&route.member.name, &route.definition.name);
+        self.settings.filter.apply_call(&source, result)
     }
 
     /// Why there is no tool of this name: its server may not be ready.
     fn no_tool(&self, name: &str) -> Error {
         let members = self.members();
-        let whose = members.iter().find(|member| name.starts_with(&*super::names::tool_name(&member.name, "")));
+        let whose =
+            members.iter().find(|member| name.starts_with(&*super::names::tool_name(&member.name, "")));
         match whose {
-            Some(member) => {
-                Error::InvalidUse(format!("there is no tool {name}: server {} is {}", member.name, member.state()))
-            }
+            Some(member) => Error::InvalidUse(format!(
+                "there is no tool {name}: server {} is {}",
+                member.name,
+                member.state()
+            )),
             None => Error::InvalidUse(format!("there is no tool {name}")),
         }
     }
@@ -48,16 +58,21 @@ impl Inner {
         let result = self.pass(&usage, &member, true, options, &mut |handle, options| {
             handle.read_resource_with(address.name, options)
         })?;
-        self.settings.filter.apply_read(&source(&member, address.name), result)
+        self.settings.filter.apply_read(&Source::resource(&member.name, address.name), result)
     }
 
-    fn prompt(&self, address: Address<'_>, arguments: &Json, options: &CallOptions) -> Result<GetPromptResult> {
+    fn prompt(
+        &self,
+        address: Address<'_>,
+        arguments: &Json,
+        options: &CallOptions,
+    ) -> Result<GetPromptResult> {
         let member = self.whose(address)?;
-        let usage = Use::Prompt { name: address.name, arguments: arguments.as_raw() };
+        let usage = Use::Prompt { name: address.name, arguments };
         let result = self.pass(&usage, &member, true, options, &mut |handle, options| {
             handle.get_prompt_with(address.name, arguments, options)
         })?;
-        self.settings.filter.apply_prompt(&source(&member, address.name), result)
+        self.settings.filter.apply_prompt(&Source::prompt(&member.name, address.name), result)
     }
 
     /// The server of an address; the only one if none is named.
@@ -118,14 +133,14 @@ impl Inner {
     }
 }
 
-fn source<'a>(member: &'a Member, name: &'a str) -> super::filter::Source<'a> {
-    super::filter::Source::new(&member.name, name)
-}
-
-impl super::catalogue::Route {
-    fn source(&self) -> super::filter::Source<'_> {
-        source(&self.member, &self.definition.name)
-    }
+/// Makes what was listed harmless. What the program's own check refuses is not listed.
+fn filtered<T>(list: &mut List<Placed<T>>, apply: impl Fn(&str, T) -> Result<T>) {
+    let items = std::mem::take(&mut list.items);
+    list.items.extend(items.into_iter().filter_map(|placed| {
+        let applied = apply(placed.server.as_deref().unwrap_or_default(), placed.item);
+        let item = applied.inspect_err(|error| log::warn!("not listed: {error}")).ok()?;
+        Some(Placed::new(placed.server, item))
+    }));
 }
 
 impl Caller for Inner {
@@ -142,9 +157,7 @@ impl Caller for Inner {
     fn list_resources(&self, options: &CallOptions) -> Result<List<Placed<Resource>>> {
         let filter = &self.settings.filter;
         let mut all = self.list_all(|handle| Caller::list_resources(handle, options))?;
-        for placed in &mut all.items {
-            filter.apply_resource(placed.server.as_deref().unwrap_or_default(), &mut placed.item);
-        }
+        filtered(&mut all, |server, item| filter.apply_resource(server, item));
         Ok(all)
     }
 
@@ -155,9 +168,7 @@ impl Caller for Inner {
     fn list_prompts(&self, options: &CallOptions) -> Result<List<Placed<Prompt>>> {
         let filter = &self.settings.filter;
         let mut all = self.list_all(|handle| Caller::list_prompts(handle, options))?;
-        for placed in &mut all.items {
-            filter.apply_prompt_definition(placed.server.as_deref().unwrap_or_default(), &mut placed.item);
-        }
+        filtered(&mut all, |server, item| filter.apply_prompt_definition(server, item));
         Ok(all)
     }
 

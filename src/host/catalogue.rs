@@ -69,7 +69,17 @@ impl Catalogue {
         }
         for definition in definitions.iter().take(MAX_TOOLS) {
             let name = tool_name(&member.name, &definition.name);
-            let mut shown = filter.apply_definition(&member.name, definition.clone());
+            let mut shown = match filter.apply_definition(&member.name, definition.clone()) {
+                Ok(shown) => shown,
+                Err(error) => {
+                    refreshed.refused.push(HostEvent::ToolRefused {
+                        server: Arc::clone(&member.name),
+                        tool: definition.name.clone(),
+                        problem: error.to_string(),
+                    });
+                    continue;
+                }
+            };
             shown.name.clone_from(&name);
             let route = Arc::new(Route { member: Arc::clone(member), definition: definition.clone(), shown });
             if let Some(other) = wanted.insert(name.clone(), Arc::clone(&route)) {
@@ -109,8 +119,11 @@ impl Catalogue {
     ) -> (Vec<String>, Vec<(String, Arc<Route>, bool)>) {
         let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
         let is_gone = |name: &String, route: &Route| is_of(route, member) && !wanted.contains_key(name);
-        let gone: Vec<_> =
-            routes.iter().filter(|(name, route)| is_gone(name, route)).map(|(name, _)| name.clone()).collect();
+        let gone: Vec<_> = routes
+            .iter()
+            .filter(|(name, route)| is_gone(name, route))
+            .map(|(name, _)| name.clone())
+            .collect();
         for name in &gone {
             routes.remove(name);
         }
@@ -157,7 +170,10 @@ fn same(a: &ToolDefinition, b: &ToolDefinition) -> bool {
 
 fn clash(name: &str, route: &Route, other: &Route) -> HostEvent {
     let whose = |route: &Route| format!("{:?} of server {}", route.definition.name, route.member.name);
-    refused(route, format!("its name would be {name}, which is that of {}; this one is {}", whose(other), whose(route)))
+    refused(
+        route,
+        format!("its name would be {name}, which is that of {}; this one is {}", whose(other), whose(route)),
+    )
 }
 
 fn refused(route: &Route, problem: impl fmt::Display) -> HostEvent {

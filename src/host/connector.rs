@@ -24,7 +24,10 @@ pub struct Remote<'a> {
 
 impl fmt::Debug for Remote<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Remote").field("server", &self.server).field("url", &self.written).finish_non_exhaustive()
+        f.debug_struct("Remote")
+            .field("server", &self.server)
+            .field("url", &self.written)
+            .finish_non_exhaustive()
     }
 }
 

@@ -19,7 +19,7 @@ use super::events::HostEvent;
 use super::inner::Inner;
 use super::member::Member;
 use super::resilience::Attempts;
-use crate::client::{CallOptions, ClientHandle, Timeouts};
+use crate::client::{CallOptions, ClientHandle};
 use crate::error::{Error, Failure, Phase, Result};
 use crate::json::Json;
 use crate::sync::CancelToken;
@@ -67,8 +67,7 @@ impl Inner {
             Use::Call { route, arguments } => Some(self.permit_call(route, arguments, options)?),
             Use::Read { .. } | Use::Prompt { .. } => None,
         };
-        let allowed = permit.as_ref().map(Permit::reason);
-        let entry = self.intend(member, usage.intent(), allowed.as_deref())?;
+        let entry = self.intend(member, usage.intent(), permit.as_ref().map(Permit::reason))?;
 
         let token = CancelToken::new();
         member.gone.carries(&token);
@@ -79,10 +78,13 @@ impl Inner {
             cancel.carries(&token);
         }
         let begun = Instant::now();
-        let outcome = self.attempt(usage.method(), member, is_repeatable, &options.clone().with_cancel(&token), run);
+        let outcome =
+            self.attempt(usage.method(), member, is_repeatable, &options.clone().with_cancel(&token), run);
         let outcome = outcome.map_err(|error| match error {
             Error::Cancelled(_) if is_repeatable && permit.is_none() => error,
-            Error::Cancelled(_) => taken_back(error, usage.method(), member, permit.as_ref(), begun.elapsed()),
+            Error::Cancelled(_) => {
+                taken_back(error, usage.method(), member, permit.as_ref(), begun.elapsed())
+            }
             error => error,
         });
         if let Some(entry) = entry {
@@ -94,7 +96,8 @@ impl Inner {
 
     /// Asks whether a tool may be called.
     fn permit_call(&self, route: &Route, arguments: &Json, options: &CallOptions) -> Result<Permit> {
-        let subject = Subject::call(&route.member.name, &route.definition, arguments);
+        let configured = &route.member.configured;
+        let subject = Subject::call(&route.member.name, configured, &route.definition, arguments);
         self.permit(&subject, &route.member, Kind::Call, &route.definition.name, options.cancel_token())
     }
 
@@ -112,7 +115,8 @@ impl Inner {
     ) -> Result<Permit> {
         let permitted = self.settings.gatekeeper.permit(subject, cancel);
         if let (Err(error), Some(log)) = (&permitted, &self.settings.audit) {
-            let intent = Intent::new(kind).with_server(&member.name).with_target(target).with_detail("not done");
+            let intent =
+                Intent::new(kind).with_server(&member.name).with_target(target).with_detail("not done");
             // It is not done in any case.
             if let Ok(entry) = log.intent(&intent) {
                 entry.outcome(&Outcome::failed(error));
@@ -162,7 +166,7 @@ impl Inner {
             breaker: Some(&member.breaker),
             revive: &*restarter,
             options,
-            timeouts: &Timeouts::default(),
+            timeouts: handle.timeouts(),
         };
         let mut result = None;
         let is_repeatable = is_repeatable || options.is_repeatable();
@@ -176,7 +180,7 @@ impl Inner {
 
     /// Whether the server did something odd meanwhile.
     fn look_at(&self, member: &Arc<Member>) {
-        if let Some(count) = member.handle().and_then(|handle| member.odd.news(handle.strays())) {
+        if let Some(count) = member.handle().and_then(|handle| member.strays.news(handle.strays())) {
             let problem = format!("{count} answers to nothing that was asked");
             self.tell(HostEvent::Trouble { server: Arc::clone(&member.name), problem });
         }

@@ -9,7 +9,7 @@ use super::builder::HostBuilder;
 use super::config::ServerEntry;
 use super::events::{HostEvents, ServerState};
 use super::inner::Inner;
-use crate::client::{Caller, CallOptions, ServerIdentity};
+use crate::client::{CallOptions, Caller, ServerIdentity};
 use crate::error::{Error, Result};
 use crate::json::Json;
 use crate::peer::CloseReport;
@@ -131,7 +131,8 @@ impl HostHandle {
         arguments: impl serde::Serialize,
         options: &CallOptions,
     ) -> Result<CallToolResult> {
-        let json = Json::new(&arguments).map_err(|e| Error::InvalidUse(format!("arguments are no JSON: {e}")))?;
+        let json =
+            Json::new(&arguments).map_err(|e| Error::InvalidUse(format!("arguments are no JSON: {e}")))?;
         let json = if json.as_str() == "null" { Json::empty_object() } else { json };
         let arguments = Arguments::from_raw(json.as_raw()).map_err(|e| Error::InvalidUse(e.to_string()))?;
         self.call(name, arguments, options)
@@ -185,7 +186,8 @@ impl HostHandle {
         let events = self.watch();
         loop {
             let servers = self.servers();
-            let is_moving = |state: &ServerState| matches!(state, ServerState::Waiting | ServerState::Starting);
+            let is_moving =
+                |state: &ServerState| matches!(state, ServerState::Waiting | ServerState::Starting);
             if is_enough(&servers) || !servers.iter().any(|(_, state)| is_moving(state)) {
                 return servers;
             }

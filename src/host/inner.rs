@@ -15,7 +15,7 @@ use super::member::Member;
 use super::resilience::{Breaker, RestartEvent, Restarter};
 use super::subscriptions::Subscriptions;
 use super::supervisor::Supervisor;
-use crate::client::{Caller, CallOptions, ClientHandle, ServerIdentity};
+use crate::client::{CallOptions, Caller, ClientHandle, ServerIdentity};
 use crate::error::{Error, Result};
 use crate::peer::CloseReport;
 use crate::sync::{CancelToken, Deadline, Mutex, lock};
@@ -79,6 +79,11 @@ impl Inner {
         }
     }
 
+    /// For what outlives a call, and must not keep the host alive.
+    pub(super) fn this(&self) -> Weak<Self> {
+        self.this.clone()
+    }
+
     fn supervisor(&self) -> Option<Arc<Supervisor>> {
         lock(&self.supervisor).clone()
     }
@@ -88,7 +93,9 @@ impl Inner {
     /// # Errors
     /// When there is one of this name, there are too many, or the host is closed.
     pub(super) fn add(&self, entry: ServerEntry) -> Result<()> {
-        let member = Arc::new(Member::new(entry, Breaker::new(self.settings.breaker.clone())));
+        let configured = self.settings.resolver.canonical(&entry);
+        let breaker = Breaker::new(self.settings.breaker.clone());
+        let member = Arc::new(Member::new(entry, configured, breaker));
         {
             let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
             if self.closed.is_cancelled() {
@@ -165,17 +172,19 @@ impl Inner {
 
     /// A client of a server that this has started.
     fn launched(&self, member: &Arc<Member>) -> Result<(ClientHandle, Instant)> {
-        self.allow_start(member)?;
+        let allowed = self.allow_start(member)?;
         let _slot = self.slot(member)?;
         self.set_state(member, ServerState::Starting);
         let begun = Instant::now();
-        let client = self.open(member)?;
+        let client = self.open(member, allowed.as_deref())?;
         client.initialize()?;
         let handle = client.handle();
-        match member.keep(client, self.restarter(member, &handle)) {
-            None => Ok((handle, begun)),
-            Some(_unwanted) => Err(closed()),
+        if let Some(_unwanted) = member.keep(client, self.restarter(member, &handle)) {
+            return Err(closed());
         }
+        let (_, restarter) = member.running()?;
+        restarter.watch()?;
+        Ok((handle, begun))
     }
 
     /// What starts `member` again, and tells of it.
@@ -192,7 +201,10 @@ impl Inner {
     /// Runs before those who wait for the restart go on.
     fn restarted(&self, member: &Arc<Member>, event: &RestartEvent) {
         match event {
-            RestartEvent::Restarting(_) => self.set_state(member, ServerState::Starting),
+            RestartEvent::Restarting(_) => {
+                self.ended(member); // whoever sees it first
+                self.set_state(member, ServerState::Starting);
+            }
             RestartEvent::Restarted => {
                 if let Some(handle) = member.handle() {
                     // What went wrong is the member's state.
@@ -229,7 +241,12 @@ impl Inner {
     ///
     /// # Errors
     /// When it does not tell.
-    pub(super) fn list(&self, member: &Arc<Member>, handle: &ClientHandle, options: &CallOptions) -> Result<()> {
+    pub(super) fn list(
+        &self,
+        member: &Arc<Member>,
+        handle: &ClientHandle,
+        options: &CallOptions,
+    ) -> Result<()> {
         let listed = match handle.list_tools_with(options) {
             // One without tools has none.
             Err(Error::Unsupported(_)) => Vec::new(),

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use super::asking::Asking;
 use super::audit::{Intent, Kind, Outcome};
 use super::config::{Launch, LaunchReach};
 use super::connector::Remote;
-use super::consent::{Gated, Subject};
+use super::consent::Subject;
 use super::containment::Containment;
 use super::inner::Inner;
 use super::member::Member;
@@ -22,9 +23,10 @@ impl Inner {
         if member.entry.source.is_none() {
             return Ok(None);
         }
-        let subject = Subject::start(&member.entry);
-        let permit = self.permit(&subject, member, Kind::Start, &member.entry.written(), Some(&member.gone))?;
-        Ok(Some(permit.reason().into_owned()))
+        let subject = Subject::start(&member.entry, &member.configured);
+        let permit =
+            self.permit(&subject, member, Kind::Start, &member.entry.written(), Some(&member.gone))?;
+        Ok(Some(permit.reason().to_owned()))
     }
 
     /// A client of `member`, whose server is started or reached by this.
@@ -47,7 +49,7 @@ impl Inner {
     fn transport(&self, member: &Arc<Member>) -> Result<Box<dyn Transport>> {
         let launch = self.settings.resolver.resolve(&member.entry);
         let launch = launch.map_err(|e| Error::InvalidUse(e.to_string()))?;
-        self.hide(&launch);
+        self.hide(&launch, member);
         match launch.reach {
             LaunchReach::Command { program, args, env, env_removed, cwd } => {
                 let mut child = ChildProcess::new(program).environment(Environment::Base);
@@ -65,16 +67,22 @@ impl Inner {
             }
             LaunchReach::Url { url, headers, transport } => {
                 let written = member.entry.written();
-                let remote = Remote { server: &member.name, written: &written, url: &url, headers: &headers, transport };
+                let remote = Remote {
+                    server: &member.name,
+                    written: &written,
+                    url: &url,
+                    headers: &headers,
+                    transport,
+                };
                 self.settings.connector.transport(&remote)
             }
         }
     }
 
     /// Nothing of what was put in its place is to be in the audit log.
-    fn hide(&self, launch: &Launch) {
+    fn hide(&self, launch: &Launch, member: &Member) {
         let Some(log) = &self.settings.audit else { return };
-        for secret in launch.secrets() {
+        for secret in launch.taken(&member.entry) {
             if let Err(error) = log.hide(secret.reveal()) {
                 log::warn!("{error}");
             }
@@ -91,13 +99,13 @@ impl Inner {
     }
 
     fn client(&self, member: &Arc<Member>) -> ClientBuilder {
-        let mut builder = Client::builder().timeouts(Timeouts::default().with_connect(self.settings.start_time));
+        let mut builder =
+            Client::builder().timeouts(Timeouts::default().with_connect(self.settings.start_time));
         if let Some(tune) = &self.settings.tune {
             builder = tune(&member.name, builder);
         }
         if let Some(handler) = &self.settings.handler {
-            let gatekeeper = Arc::clone(&self.settings.gatekeeper);
-            builder = builder.handler(Gated::new(&member.name, Arc::clone(handler), gatekeeper));
+            builder = builder.handler(Asking::new(self.this(), member, Arc::clone(handler)));
         }
         let (inner, changed) = (self.this(), Arc::downgrade(member));
         builder.on_tools_changed(move |handle| {

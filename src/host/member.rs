@@ -12,6 +12,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::mem;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_channel::{Receiver, bounded, never, select};
 
@@ -25,7 +26,10 @@ use crate::sync::{CancelToken, Mutex, lock};
 pub(super) struct Member {
     pub(super) name: Arc<str>,
     pub(super) entry: ServerEntry,
+    /// The entry in one line, which consent is bound to.
+    pub(super) configured: String,
     pub(super) breaker: Breaker,
+    pub(super) strays: Strays,
     /// Fires when it is taken out of the host, or the host is closed.
     pub(super) gone: CancelToken,
     /// Locked for a look or an exchange.
@@ -45,12 +49,14 @@ struct Inside {
 }
 
 impl Member {
-    pub(super) fn new(entry: ServerEntry, breaker: Breaker) -> Self {
+    pub(super) fn new(entry: ServerEntry, configured: String, breaker: Breaker) -> Self {
         let state = if entry.disabled { ServerState::Disabled } else { ServerState::Waiting };
         Self {
             name: Arc::from(entry.name.as_str()),
             entry,
+            configured,
             breaker,
+            strays: Strays::default(),
             gone: CancelToken::new(),
             inside: Mutex::new(Inside {
                 state,
@@ -137,7 +143,11 @@ impl Member {
 
     /// Has `start` run by one thread, unless it is started already. Whoever finds another at it waits for that, until `cancel` fires, and
     /// shares what comes of it.
-    pub(super) fn start(&self, cancel: Option<&CancelToken>, start: impl FnOnce() -> Result<()>) -> Result<()> {
+    pub(super) fn start(
+        &self,
+        cancel: Option<&CancelToken>,
+        start: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
         // Disconnected at the end of the flight, also by a panic.
         let (_over, flight) = bounded(0);
         let other = {
@@ -173,6 +183,18 @@ fn wait(flight: &Receiver<Infallible>, cancel: Option<&CancelToken>) -> Result<(
             let reason = cancel.and_then(CancelToken::reason).unwrap_or("cancelled");
             Err(Error::Cancelled(reason.to_owned()))
         }
+    }
+}
+
+/// How many answers to nothing were told of.
+#[derive(Default)]
+pub(super) struct Strays(AtomicU64);
+
+impl Strays {
+    /// `count` if that is worth telling: the first, and then each time that there are twice as many.
+    pub(super) fn news(&self, count: u64) -> Option<u64> {
+        let is_more = |told: u64| (count > 0 && count >= told.saturating_mul(2)).then_some(count);
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_more).ok().map(|_| count)
     }
 }
 

@@ -20,6 +20,7 @@
 //! **Invariants:** nothing is started, called or answered that the policy has not allowed; a server that fails hides no other; no
 //! lock is held while a server, the user or a disk is waited for.
 
+mod asking;
 pub mod audit;
 mod builder;
 mod caller;

@@ -49,8 +49,7 @@ impl Subscriptions {
         let (events, taken) = bounded(QUEUE);
         let over = CancelToken::new();
         end.carries(&over);
-        let subscription =
-            Arc::new(Subscription { filter, events, over, listened: Mutex::default() });
+        let subscription = Arc::new(Subscription { filter, events, over, listened: Mutex::default() });
         {
             let mut open = lock(&self.0);
             open.retain(|subscription| subscription.strong_count() > 0);

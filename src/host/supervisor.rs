@@ -27,10 +27,10 @@ pub(super) struct Supervisor {
 impl Supervisor {
     pub(super) fn start(inner: Weak<Inner>) -> Result<Self> {
         let (orders, received) = unbounded();
-        let thread = thread::Builder::new()
-            .name("mcp-host".into())
-            .spawn(move || watch(&inner, &received))
-            .map_err(|error| Error::Transport { context: "cannot start a thread for the host".into(), error })?;
+        let thread =
+            thread::Builder::new().name("mcp-host".into()).spawn(move || watch(&inner, &received)).map_err(
+                |error| Error::Transport { context: "cannot start a thread for the host".into(), error },
+            )?;
         Ok(Self { orders, thread: Mutex::new(Some(thread)) })
     }
 

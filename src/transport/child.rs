@@ -77,6 +77,8 @@ pub struct ChildProcess {
     current_dir: Option<PathBuf>,
     stderr: Stderr,
     spawn: Option<Arc<dyn Spawn>>,
+    /// What messages say in place of the command line.
+    shown: Option<String>,
 }
 
 /// Without the values of variables, which may be secrets.
@@ -84,7 +86,7 @@ impl fmt::Debug for ChildProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ChildProcess")
             .field("program", &self.program)
-            .field("args", &self.args)
+            .field("args", &self.args.iter().filter(|_| self.shown.is_none()).collect::<Vec<_>>())
             .field("environment", &self.environment)
             .field("variables", &self.variables.keys())
             .field("current_dir", &self.current_dir)
@@ -106,7 +108,15 @@ impl ChildProcess {
             current_dir: None,
             stderr: Stderr::default(),
             spawn: None,
+            shown: None,
         }
+    }
+
+    /// What errors and logs say in place of the command line: for one with secrets among its arguments.
+    #[must_use]
+    pub fn shown_as(mut self, name: impl Into<String>) -> Self {
+        self.shown = Some(name.into());
+        self
     }
 
     /// Adds an argument. No shell is involved: it arrives as it is.
@@ -166,6 +176,9 @@ impl ChildProcess {
 
     /// As text, for messages.
     fn name(&self) -> String {
+        if let Some(shown) = &self.shown {
+            return shown.clone();
+        }
         let words = std::iter::once(&self.program).chain(&self.args);
         let quoted = words.map(|word| {
             let word = word.to_string_lossy();

@@ -43,7 +43,11 @@ impl Gatekeeper {
     ///
     /// # Errors
     /// [`Error::Denied`] with who denied it and why; [`Error::Cancelled`].
-    pub(in crate::host) fn permit(&self, subject: &Subject<'_>, cancel: Option<&CancelToken>) -> Result<Permit> {
+    pub(in crate::host) fn permit(
+        &self,
+        subject: &Subject<'_>,
+        cancel: Option<&CancelToken>,
+    ) -> Result<Permit> {
         let decision = catch_unwind(AssertUnwindSafe(|| self.policy.decide(subject)));
         match decision {
             Ok(Decision::Allow(why)) => Ok(self.grants.run(subject, why)),

@@ -200,7 +200,8 @@ impl Grants {
     pub(super) fn remember(&self, subject: &Subject<'_>, answer: Answer) -> io::Result<()> {
         let bound_to = subject.bound_to();
         if bound_to.len() > MAX_BYTES {
-            let problem = format!("its definition has {} bytes, at most {MAX_BYTES} are kept", bound_to.len());
+            let problem =
+                format!("its definition has {} bytes, at most {MAX_BYTES} are kept", bound_to.len());
             return Err(io::Error::other(problem));
         }
         let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());

@@ -91,14 +91,16 @@ impl Question {
     fn describe(&mut self, subject: &Subject<'_>) {
         let server = &self.server;
         match subject {
-            Subject::Start { entry } => {
+            Subject::Start { entry, canonical } => {
                 self.summary = format!("Start server {server}: {}", harmless(&entry.written()));
-                self.notes.extend(entry.source.as_ref().map(|file| format!("configured in {}", file.display())));
-                let taken: Vec<_> = entry.takes_from_environment().into_iter().map(|name| harmless(&name)).collect();
+                self.notes
+                    .extend(entry.source.as_ref().map(|file| format!("configured in {}", file.display())));
+                let taken: Vec<_> =
+                    entry.takes_from_environment().into_iter().map(|name| harmless(&name)).collect();
                 if !taken.is_empty() {
                     self.notes.push(format!("it gets from the environment: {}", taken.join(", ")));
                 }
-                self.arguments = Some(harmless(&laid_out(&entry.canonical())));
+                self.arguments = Some(harmless(&laid_out(canonical)));
             }
             Subject::Call { tool, arguments, .. } => {
                 self.summary = format!("Call {} of server {server}", harmless(&tool.name));

@@ -192,9 +192,8 @@ impl Policy for Rules {
     fn decide(&self, subject: &Subject<'_>) -> Decision {
         let (kind, server) = (subject.kind(), subject.server());
         let tool = subject.tool().map_or("", |tool| tool.name.as_str());
-        let matches = |rule: &&Rule| {
-            rule.kind == kind && rule.server.matches(server) && rule.tool.matches(tool)
-        };
+        let matches =
+            |rule: &&Rule| rule.kind == kind && rule.server.matches(server) && rule.tool.matches(tool);
         match self.rules.iter().filter(matches).max_by_key(|rule| rule.effect) {
             None => self.by_hints(subject),
             Some(rule) => match rule.effect {

@@ -16,6 +16,8 @@ pub enum Subject<'a> {
     Start {
         /// What is run, or where it leads, as it is written.
         entry: &'a ServerEntry,
+        /// The same in one line, with the folder it would be started in: what is compared with what was agreed to before.
+        canonical: &'a str,
     },
     /// A tool is to be called.
     #[non_exhaustive]
@@ -73,15 +75,31 @@ impl<'a> Subject<'a> {
         Self::Call { server, configured, tool, arguments }
     }
 
-    pub(in crate::host) fn start(entry: &'a ServerEntry) -> Self {
-        Self::Start { entry }
+    pub(in crate::host) fn start(entry: &'a ServerEntry, canonical: &'a str) -> Self {
+        Self::Start { entry, canonical }
+    }
+
+    pub(in crate::host) fn sample(server: &'a str, params: &'a CreateMessageParams) -> Self {
+        Self::Sample { server, params }
+    }
+
+    pub(in crate::host) fn sample_answer(server: &'a str, result: &'a CreateMessageResult) -> Self {
+        Self::SampleAnswer { server, result }
+    }
+
+    pub(in crate::host) fn elicit(server: &'a str, params: &'a ElicitFormParams) -> Self {
+        Self::Elicit { server, params }
+    }
+
+    pub(in crate::host) fn elicit_url(server: &'a str, params: &'a ElicitUrlParams) -> Self {
+        Self::ElicitUrl { server, params }
     }
 
     /// The server it is about.
     #[must_use]
     pub fn server(&self) -> &'a str {
         match self {
-            Self::Start { entry } => &entry.name,
+            Self::Start { entry, .. } => &entry.name,
             Self::Call { server, .. }
             | Self::Sample { server, .. }
             | Self::SampleAnswer { server, .. }
@@ -114,7 +132,7 @@ impl<'a> Subject<'a> {
     /// What consent is bound to, as canonical JSON: the entry, or the definition of the tool.
     pub(super) fn bound_to(&self) -> String {
         match self {
-            Self::Start { entry } => entry.canonical(),
+            Self::Start { canonical, .. } => (*canonical).to_owned(),
             Self::Call { tool, .. } => {
                 let json = Json::new(tool).unwrap_or_else(|_| Json::null());
                 String::from_utf8(canonical(json.as_raw())).unwrap_or_default()

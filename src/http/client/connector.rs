@@ -16,8 +16,13 @@ impl Connector for HttpConnector {
     fn transport(&self, remote: &Remote<'_>) -> Result<Box<dyn Transport>> {
         // What is wrong with an address may show a part of it.
         let transport = HttpTransport::new(remote.url.reveal()).map_err(|error| match error {
-            Error::Unsupported(_) => Error::Unsupported(format!("{}: https needs the feature tls of tinymcp", remote.written)),
-            _ => Error::InvalidUse(format!("{}: no address of HTTP once everything is replaced", remote.written)),
+            Error::Unsupported(_) => {
+                Error::Unsupported(format!("{}: https needs the feature tls of tinymcp", remote.written))
+            }
+            _ => Error::InvalidUse(format!(
+                "{}: no address of HTTP once everything is replaced",
+                remote.written
+            )),
         })?;
         let mut transport = transport.shown_as(remote.written);
         for (name, value) in remote.headers {

@@ -36,12 +36,12 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "host")]
+pub use self::connector::HttpConnector;
 use self::learned::Learned;
 use self::line::Line;
 use self::link::{HttpLink, HttpReader, HttpWriter};
 use self::proxy::ProxyChoice;
-#[cfg(feature = "host")]
-pub use self::connector::HttpConnector;
 pub use self::settings::OutgoingRequest;
 use self::settings::Settings;
 use crate::client::{Client, ClientBuilder};

@@ -266,7 +266,10 @@ impl Line {
                 return;
             }
             let Some(pause) = pace.next(has_brought, events.retry()) else {
-                return log::warn!("gave up the stream of what {} says by itself: {told}", self.settings.name());
+                return log::warn!(
+                    "gave up the stream of what {} says by itself: {told}",
+                    self.settings.name()
+                );
             };
             log::debug!("the stream of {} is opened again in {pause:?}: {told}", self.settings.name());
             if exchange.given_up.wait_timeout(pause) {
