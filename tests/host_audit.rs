@@ -1,5 +1,7 @@
 //! The audit log: what is written when, what is hidden, what comes of a disk that is full and of a process that is killed.
 
+#![allow(clippy::print_stdout, reason = "the child talks to its test, and figures are shown on demand")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
@@ -244,7 +246,7 @@ fn a_torn_last_line_is_ended_and_told() {
         assert!(read.len() >= 2 || read.iter().all(|account| account.id() != Some(id.clone())));
         let text = fs::read_to_string(folder.file()).expect("text");
         let header = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let header = header.filter(|line| line["type"] == "header").last().expect("a header");
+        let header = header.filter(|line| line["type"] == "header").next_back().expect("a header");
         assert_eq!(header.get("repaired").is_some(), is_torn);
     }
 }

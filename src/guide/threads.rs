@@ -63,6 +63,7 @@
 //! | `mcp-http-note` | a client's connection over HTTP | on demand, up to 8 | sends notifications, and answers to a Legacy server | likewise |
 //! | `mcp-http-stream` | a client's connection over HTTP | one for each open subscription, and one for a Legacy session | reads a stream that stays open, and opens it again | likewise |
 //! | `mcp-schema` | whoever compiles a schema (feature `validation`) | 1 | compiles it, on a stack that is large enough | when it is done, which is waited for |
+//! | `mcp-audit` | an audit log with [`Fsync::Every`](crate::host::audit::Fsync::Every) (feature `host`) | 1 | brings lines to the disk, so long after the first of them was written | with the log, after its last lines; a disk that takes longer than 2 s for them is left to itself and reported |
 //!
 //! They are named, so that `top -H` and debuggers show who works. [`Server::start`](crate::Server::start) blocks the thread that calls it. A server with many connections calls
 //! [`Server::serve`](crate::Server::serve) on a thread for each; one over [HTTP](crate::guide::http#threads-and-memory) has threads for what it serves, however many
