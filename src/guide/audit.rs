@@ -60,7 +60,8 @@
 //!
 //! With [`rotate`](crate::host::audit::AuditLogBuilder::rotate) a file that is large enough is left behind as `audit.jsonl.1`, and that as
 //! `.2`. An intent and its outcome may be in different ones; [`read_all`](crate::host::audit::AuditLog::read_all) reads them in order.
-//! If it cannot be renamed, the file grows on, and that is told.
+//! If it cannot be renamed, the file grows on, and that is told. A file that somebody else moves or removes is noticed within a second:
+//! a new one is begun, and that is told as well.
 //!
 //! ## What is hidden
 //!

@@ -198,4 +198,5 @@
 //! | time | default | set by |
 //! |---|---|---|
 //! | the last lines of an audit log reach the disk | 2 s | |
+//! | it is seen that an audit file was moved or removed | 1 s | |
 //! | an audit file is let go by a log that was dropped | 250 ms | |

@@ -21,5 +21,6 @@ pub(crate) const ROWS: &[(&str, &str, &[&str])] = &[
     ("a schema", "host/filter/caps.rs", &["schema_bytes: "]),
     ("`_meta`, and unknown members, each", "host/filter/caps.rs", &["extra_bytes: "]),
     ("the last lines of an audit log reach the disk", "host/audit/syncer.rs", &["LAST_SYNC: Duration = "]),
+    ("it is seen that an audit file was moved or removed", "host/audit/file.rs", &["LOOK: Duration = "]),
     ("an audit file is let go by a log that was dropped", "host/audit/lock.rs", &["LET_GO: Duration = "]),
 ];
