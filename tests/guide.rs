@@ -1,5 +1,7 @@
 //! The tables of the guide say what the code says.
 
+#[path = "support/host_audit_limits.rs"]
+mod host_audit_limits;
 #[path = "support/http_limits.rs"]
 mod http_limits;
 
@@ -221,7 +223,7 @@ const ROWS: &[(&str, &str, &[&str])] = &[
 
 /// The rows of all tables.
 fn rows() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static [&'static str])> {
-    ROWS.iter().chain(http_limits::SERVER).chain(http_limits::CLIENT)
+    ROWS.iter().chain(http_limits::SERVER).chain(http_limits::CLIENT).chain(host_audit_limits::ROWS)
 }
 
 fn source(file: &str) -> String {
@@ -365,6 +367,7 @@ fn the_guide_names_every_thread() {
         "json/validation/mod.rs",
         "guard/net/resolve.rs",
         "guard/command/capture.rs",
+        "host/audit/syncer.rs",
     ] {
         let code = source(file);
         let names: Vec<_> = code.split('"').filter(|text| text.starts_with("mcp-")).collect();

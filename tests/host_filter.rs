@@ -1,5 +1,7 @@
 //! The result filter: what a malicious server sends is made visible, cut and marked; what is clean stays as it came.
 
+#![allow(clippy::print_stdout, reason = "figures are shown on demand")]
+
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 

@@ -188,3 +188,29 @@
 //! | the first event of a server that may speak HTTP+SSE | 5 s | |
 //! | a stream stays open after its answer, while others come | 500 ms | |
 //! | a connection that nobody uses, unless the server says less | 30 s | |
+//!
+//! # A host: its audit log and its result filter
+//!
+//! | what | default | set by | beyond it |
+//! |---|---|---|---|
+//! | arguments, and a result, in an audit log | 4 KiB | [`max_value_bytes`](crate::host::audit::AuditLogBuilder::max_value_bytes) | how it begins, and how long it is |
+//! | any other text in an audit log | 4 KiB | | the same |
+//! | an audit file | no limit | [`rotate`](crate::host::audit::AuditLogBuilder::rotate) | a new one is begun, and the oldest is removed |
+//! | secrets that are hidden by their value | 1,024 | | [`Error::Busy`](crate::Error::Busy) |
+//! | a line of an audit log that is read | 16 MiB | | damaged |
+//! | intents that wait for their outcomes, where a log is explained | 100,000 | | the oldest reads as unknown |
+//! | a text of a result, and a string of a structured one | 256 KiB | [`Caps`](crate::host::filter::Caps) | cut, and it says so |
+//! | all texts of a result | 1 MiB | likewise | further ones are left out, but for small ones; a text says so |
+//! | a structured result | 1 MiB | likewise | left out; a text says so |
+//! | a picture, a sound or a file in a result, as base64 | 8 MiB | likewise | left out; a text says so |
+//! | blocks of a result, parts of a resource, messages of a prompt | 256 | likewise | left out; a text says so |
+//! | a name, a title or an address | 1 KiB | likewise | cut, and it says so |
+//! | a description, and a string of a schema | 16 KiB | likewise | cut, and it says so |
+//! | a schema | 256 KiB | likewise | the tool is refused |
+//! | `_meta`, and unknown members, each | 64 KiB | likewise | left out |
+//!
+//! | time | default | set by |
+//! |---|---|---|
+//! | the last lines of an audit log reach the disk | 2 s | |
+//! | it is seen that an audit file was moved or removed | 1 s | |
+//! | an audit file is let go by a log that was dropped | 250 ms | |

@@ -25,6 +25,7 @@
 //! | [calls] | progress, cancellation, timeouts, traces, ping |
 //! | [caching] | results that are used again |
 //! | [errors] | what goes wrong, who sees it, what to do |
+//! | [audit] | a log of what was done on behalf of the user; what servers send is untrusted |
 //!
 //! | to be a host | |
 //! |---|---|
@@ -40,6 +41,7 @@
 //! | [platforms] | Linux, macOS, Windows |
 
 pub mod asking;
+pub mod audit;
 pub mod caching;
 pub mod calls;
 pub mod changes;
