@@ -62,6 +62,7 @@
 //! | the stack that comparing takes | 1 MiB | | it does not fit |
 //! | problems of one value that are told | 20 | | the first ones |
 //! | tools of a server whose results a client compares | 1,024 | | those of others are not compared, with a warning |
+//! | processes and threads of a container | 512 | [`Container::processes`](crate::host::containment::Container::processes) | the runtime refuses to start more |
 //!
 //! # Times
 //!
@@ -83,6 +84,9 @@
 //! | between two looks at a task, as a server suggests | 1 s | [`TaskOptions::with_poll_interval`](crate::server::TaskOptions::with_poll_interval) |
 //! | between two looks at a task, as a client accepts: at least, and at most | 50 ms; 60 s | |
 //! | closing: frames are written; the server exits by itself; it exits after SIGTERM; own threads end | 1 s; 2 s; 2 s; 500 ms | [`Patience`](crate::transport::Patience) |
+//! | starting a process by a `Spawner`, with those before it | 30 s | |
+//! | trying whether a sandbox works, each tool of it | 10 s | |
+//! | removing a container, once its client has ended | 10 s | |
 //! | a server's accepted requests, after the end of its input | 5 s | [`grace`](crate::server::ServerBuilder::grace) |
 //!
 //! A timeout is set for the whole client, or for one call:

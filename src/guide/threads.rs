@@ -62,6 +62,7 @@
 //! | `mcp-http` | a client's connection over HTTP | on demand, up to 64 | sends a call and reads its answer | after 10 s without work; at the close; one that looks up a name or connects then is left to itself and reported |
 //! | `mcp-http-note` | a client's connection over HTTP | on demand, up to 8 | sends notifications, and answers to a Legacy server | likewise |
 //! | `mcp-http-stream` | a client's connection over HTTP | one for each open subscription, and one for a Legacy session | reads a stream that stays open, and opens it again | likewise |
+//! | `mcp-spawn` | a [`Spawner`](crate::host::containment::Spawner) of a host (feature `host`) | 1 | starts servers, one after another, and stays, as Linux ends a contained server with the thread that started it | with the last holder of the spawner, of which each server that it started is one; never waited for |
 //! | `mcp-schema` | whoever compiles a schema (feature `validation`) | 1 | compiles it, on a stack that is large enough | when it is done, which is waited for |
 //!
 //! They are named, so that `top -H` and debuggers show who works. [`Server::start`](crate::Server::start) blocks the thread that calls it. A server with many connections calls
