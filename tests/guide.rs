@@ -160,6 +160,22 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         &["MAX_OUTPUT_BYTES: usize = "],
     ),
     ("tools of a server whose results a client compares", "client/results.rs", &["MAX_SCHEMAS: usize = "]),
+    (
+        "starting a process by a `Spawner`, with those before it",
+        "host/containment/spawner.rs",
+        &["TURN: Duration = "],
+    ),
+    (
+        "trying whether a sandbox works, each tool of it",
+        "host/containment/entrance.rs",
+        &["TRY: Duration = "],
+    ),
+    (
+        "removing a container, once its client has ended",
+        "host/containment/container.rs",
+        &["REMOVAL: Duration = "],
+    ),
+    ("processes and threads of a container", "host/containment/container.rs", &["processes: "]),
     ("settling the protocol, all of it", "client/builder/limits.rs", &["connect: Some("]),
     ("the answer to `server/discover`", "client/builder/limits.rs", &["probe: "]),
     ("a call, from the moment it is made, writing included", "client/builder/limits.rs", &["call: Some("]),
@@ -368,6 +384,7 @@ fn the_guide_names_every_thread() {
         "guard/net/resolve.rs",
         "guard/command/capture.rs",
         "host/audit/syncer.rs",
+        "host/containment/spawner.rs",
     ] {
         let code = source(file);
         let names: Vec<_> = code.split('"').filter(|text| text.starts_with("mcp-")).collect();

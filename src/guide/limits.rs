@@ -74,6 +74,7 @@
 //! | arguments of a guarded program | 1,000 and 100 KiB | | [`CommandError::Argument`](crate::guard::CommandError) |
 //! | what a guarded program writes, to stdout and to stderr each | 1 MiB | [`Program::max_output_bytes`](crate::guard::Program::max_output_bytes) | it is ended; [`CommandError::TooMuch`](crate::guard::CommandError) |
 //! | tools of a server whose results a client compares | 1,024 | | those of others are not compared, with a warning |
+//! | processes and threads of a container | 512 | [`Container::processes`](crate::host::containment::Container::processes) | the runtime refuses to start more |
 //!
 //! # Times
 //!
@@ -95,6 +96,9 @@
 //! | between two looks at a task, as a server suggests | 1 s | [`TaskOptions::with_poll_interval`](crate::server::TaskOptions::with_poll_interval) |
 //! | between two looks at a task, as a client accepts: at least, and at most | 50 ms; 60 s | |
 //! | closing: frames are written; the server exits by itself; it exits after SIGTERM; own threads end | 1 s; 2 s; 2 s; 500 ms | [`Patience`](crate::transport::Patience) |
+//! | starting a process by a `Spawner`, with those before it | 30 s | |
+//! | trying whether a sandbox works, each tool of it | 10 s | |
+//! | removing a container, once its client has ended | 10 s | |
 //! | a server's accepted requests, after the end of its input | 5 s | [`grace`](crate::server::ServerBuilder::grace) |
 //! | looking up the name in a URL that is checked | 5 s | [`UrlPolicy::resolve_time`](crate::guard::UrlPolicy::resolve_time) |
 //! | a guarded program; before it is killed after being asked to end; until that is given up; for its last output | 30 s; 500 ms; 2 s; 1 s | the first by [`Program::time_limit`](crate::guard::Program::time_limit) |

@@ -22,6 +22,7 @@
 //! |---|---|
 //! | [starting] | child processes, sockets, their environment and their end |
 //! | [http_client] | servers over HTTP: headers and tokens, proxies, TLS, connections that break |
+//! | [containment] | servers that may do little: sandboxes, limits, containers, and how each ends |
 //! | [calls] | progress, cancellation, timeouts, traces, ping |
 //! | [caching] | results that are used again |
 //! | [errors] | what goes wrong, who sees it, what to do |
@@ -46,6 +47,7 @@ pub mod caching;
 pub mod calls;
 pub mod changes;
 pub mod config;
+pub mod containment;
 pub mod eras;
 pub mod errors;
 pub mod features;

@@ -62,6 +62,7 @@
 //! | `mcp-http` | a client's connection over HTTP | on demand, up to 64 | sends a call and reads its answer | after 10 s without work; at the close; one that looks up a name or connects then is left to itself and reported |
 //! | `mcp-http-note` | a client's connection over HTTP | on demand, up to 8 | sends notifications, and answers to a Legacy server | likewise |
 //! | `mcp-http-stream` | a client's connection over HTTP | one for each open subscription, and one for a Legacy session | reads a stream that stays open, and opens it again | likewise |
+//! | `mcp-spawn` | a [`Spawner`](crate::host::containment::Spawner) of a host (feature `host`) | 1 | starts servers, one after another, and stays, as Linux ends a contained server with the thread that started it | with the last holder of the spawner, of which each server that it started is one; never waited for |
 //! | `mcp-schema` | whoever compiles a schema (feature `validation`) | 1 | compiles it, on a stack that is large enough | when it is done, which is waited for |
 //! | `mcp-resolve` | a [`UrlPolicy`](crate::guard::UrlPolicy) (feature `guard`) | 1 for each name that is looked up, up to 16 | asks the system's resolver, which cannot be interrupted | with the answer; one that is late is left to itself, and counted until then |
 //! | `mcp-capture` | a run of a [`Program`](crate::guard::Program) (feature `guard`) | 2 | reads what the program writes | with the pipe; waited for 1 s after the program's end |

@@ -227,6 +227,7 @@ impl Sandbox for Bwrap {
     fn wrap(&self, mut command: CommandLine) -> Result<CommandLine> {
         let tools = self.tools()?;
         let program = program_of(&command)?;
+        self.seccomp.as_deref().map(is_there).transpose()?;
         let view = self.view(&command, &program)?;
         let folder = Self::start_folder(&command, &view)?;
         command.program = program.into();

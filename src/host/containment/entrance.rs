@@ -191,7 +191,10 @@ fn variables(folder: &briefly::PrivateFolder, command: &CommandLine) -> Result<P
     for (name, value) in &command.env {
         for part in [OsStr::new("--setenv"), name, value] {
             if part.as_bytes().contains(&0) {
-                return Err(Error::InvalidUse(format!("the variable {} has a zero byte", name.display())));
+                return Err(Error::InvalidUse(format!(
+                    "the variable {} has a zero byte",
+                    name.to_string_lossy()
+                )));
             }
             options.extend_from_slice(part.as_bytes());
             options.push(0);

@@ -101,3 +101,23 @@ fn run(work: &Receiver<Job>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn a_child_that_nobody_waits_for_is_ended() {
+        let (jobs, work) = bounded(1);
+        let mut command = Command::new("sleep");
+        command.arg("3600");
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let (reply, _) = bounded(0);
+        jobs.send(Job { command, reply }).expect("room");
+        drop(jobs);
+        let started = Instant::now();
+        run(&work); // which waits for the child's end
+        assert!(started.elapsed() < Duration::from_secs(60));
+    }
+}
