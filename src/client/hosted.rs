@@ -21,12 +21,6 @@ use crate::sync::{CancelToken, lock};
 #[derive(Clone, Debug)]
 pub(crate) struct Mark(Peer);
 
-impl Mark {
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        self.0.is(&other.0)
-    }
-}
-
 /// Whether a call is known to have begun on the server: it was answered, if only with a question or with a task, and made again
 /// or waited for. Then an error that says that nothing was sent is about a later request of it.
 #[derive(Clone, Debug, Default)]
