@@ -38,6 +38,7 @@ mod repair;
 mod selection;
 mod sink;
 mod statistics;
+mod training;
 mod wire_log;
 
 pub use environment_event::{DoneEvent, ResetEvent, RewardEvent, StepEvent};
@@ -59,4 +60,8 @@ pub use redaction::Redaction;
 pub use selection::Selection;
 pub use sink::Sink;
 pub use statistics::{Durations, OTHERS, Spread, Statistics, ToolStatistics};
+pub use training::{
+    ArgumentsForm, Keep, MessageForm, ReasoningForm, ResultForm, SftExample, SftOptions, SftWritten, ToolsForm,
+    trajectory_to_sft_example,
+};
 pub use wire_log::WireRecorder;
