@@ -96,7 +96,10 @@ fn answers_count_as_long_as_they_say() {
     }
     let asked = user.asked();
     assert_eq!(asked.len(), 3);
-    assert_eq!((asked[0].kind, asked[0].server.as_str(), asked[0].tool.as_deref()), (QuestionKind::Call, "s", Some("echo")));
+    assert_eq!(
+        (asked[0].kind, asked[0].server.as_str(), asked[0].tool.as_deref()),
+        (QuestionKind::Call, "s", Some("echo"))
+    );
     assert_eq!(asked[0].arguments.as_deref(), Some("{\n  \"text\": \"hi\"\n}"));
     assert!(asked[0].hints.iter().any(|hint| hint == "it only reads"), "{:?}", asked[0].hints);
 }
@@ -109,13 +112,20 @@ fn always_is_kept_in_a_file_of_the_users_own() {
     assert!(echo(&host).is_ok());
     drop(host);
     assert_eq!(fs::metadata(&file).expect("written").permissions().mode() & 0o777, 0o600);
-    assert_eq!(fs::read_dir(file.parent().expect("a folder")).expect("listed").count(), 1, "nothing is left beside it");
+    assert_eq!(
+        fs::read_dir(file.parent().expect("a folder")).expect("listed").count(),
+        1,
+        "nothing is left beside it"
+    );
     // Another host, which has nobody to ask.
     let grants = Grants::open(&file).expect("opens");
     let host = started(with("steady").grants(&grants));
     assert!(echo(&host).is_ok());
     let listed = grants.list();
-    assert!(listed.len() == 1 && listed[0].is_kept && listed[0].tool.as_deref() == Some("echo"), "{listed:?}");
+    assert!(
+        listed.len() == 1 && listed[0].is_kept && listed[0].tool.as_deref() == Some("echo"),
+        "{listed:?}"
+    );
     // The same name for another command is another server.
     let other = started(with("steady,version=2").grants(&grants));
     denied(echo(&other));
@@ -128,7 +138,8 @@ fn always_is_kept_in_a_file_of_the_users_own() {
 #[test]
 fn what_is_no_file_of_grants_grants_nothing() {
     let file = folder("broken").join("grants.json");
-    for text in ["", "{", r#"{"version": 2, "grants": []}"#, r#"{"version": 1, "grants": [{"kind": "all"}]}"#] {
+    for text in ["", "{", r#"{"version": 2, "grants": []}"#, r#"{"version": 1, "grants": [{"kind": "all"}]}"#]
+    {
         fs::write(&file, text).expect("written");
         let error = Grants::open(&file).expect_err("no such file").to_string();
         assert!(error.contains("grants.json") && error.contains("no file of grants"), "{error}");
@@ -159,7 +170,10 @@ fn taking_back_ends_a_call_that_is_under_way() {
     eventually("it runs", || lines(&marks) == ["once"]);
     assert_eq!(grants.revoke_tool("s", "mark_slowly").expect("nothing to write"), 1);
     let error = calling.join().expect("no panic").expect_err("it was taken back");
-    assert!(matches!(&error, Error::OutcomeUnknown(_)) && error.to_string().contains("taken back"), "{error}");
+    assert!(
+        matches!(&error, Error::OutcomeUnknown(_)) && error.to_string().contains("taken back"),
+        "{error}"
+    );
     // By a rule as well.
     let marks = folder("revoked-rule").join("marks");
     let host = started(with("steady").policy(Rules::new().allow("*", "*")).grants(&grants));
@@ -205,7 +219,8 @@ fn asking_has_its_own_time_and_its_end_is_told() {
 
 #[test]
 fn a_panic_denies() {
-    let host = started(with("steady").consent(|_: &Question, _: &CancelToken| -> Answer { panic!("no terminal") }));
+    let host =
+        started(with("steady").consent(|_: &Question, _: &CancelToken| -> Answer { panic!("no terminal") }));
     assert!(denied(echo(&host)).contains("said no"));
     let host = started(with("steady").policy(|_: &Subject<'_>| -> Decision { panic!("no policy") }));
     assert!(denied(echo(&host)).contains("the policy panicked"));
@@ -214,7 +229,9 @@ fn a_panic_denies() {
 #[test]
 fn a_policy_of_the_programs_own_sees_everything() {
     let policy = |subject: &Subject<'_>| match subject {
-        Subject::Call { arguments, .. } if arguments.as_str().contains("secret") => Decision::Deny("no secrets".into()),
+        Subject::Call { arguments, .. } if arguments.as_str().contains("secret") => {
+            Decision::Deny("no secrets".into())
+        }
         _ => Decision::Allow("anything else".into()),
     };
     let host = started(with("steady").policy(policy));
@@ -259,7 +276,10 @@ fn a_server_of_a_file_is_started_once_the_user_has_seen_it() {
     assert_eq!(host.state("s"), Some(ServerState::Ready));
     let [question] = &user.asked()[..] else { panic!("one question") };
     let change = question.change.as_deref().expect("a change");
-    assert!(change.lines().any(|line| line.starts_with('-')) && change.lines().any(|line| line.starts_with('+')), "{change}");
+    assert!(
+        change.lines().any(|line| line.starts_with('-')) && change.lines().any(|line| line.starts_with('+')),
+        "{change}"
+    );
 }
 
 #[test]
@@ -270,9 +290,11 @@ fn the_audit_log_tells_what_was_allowed_why_and_what_was_not() {
     assert!(echo(&host).is_ok());
     denied(host.call_tool("s__die", ()).map(|result| result.text_content()));
     host.close();
-    let all: Vec<_> = AuditLog::read(&file).expect("opens").explain().map(|account| account.expect("read")).collect();
+    let all: Vec<_> =
+        AuditLog::read(&file).expect("opens").explain().map(|account| account.expect("read")).collect();
     let calls: Vec<_> = all.iter().filter(|account| account.kind() == Some(Kind::Call)).collect();
-    let told: Vec<_> = calls.iter().map(|account| (account.target().expect("a tool"), account.ended())).collect();
+    let told: Vec<_> =
+        calls.iter().map(|account| (account.target().expect("a tool"), account.ended())).collect();
     assert_eq!(told, [("echo", Ended::Ok), ("die", Ended::Denied)]);
     let allowed = calls[0].intent().expect("an intent").text("allowed");
     assert_eq!(allowed.as_deref(), Some("rule allow s/echo"));

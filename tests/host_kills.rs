@@ -73,7 +73,10 @@ fn two_hundred_servers_are_killed_in_every_phase() {
                 kill(&last_other().expect("started"));
                 host.wait_ready(LONG);
                 let state = host.state("starting").expect("it is there");
-                assert!(matches!(state, ServerState::Failed(_) | ServerState::Ready | ServerState::Ended(_)), "{state}");
+                assert!(
+                    matches!(state, ServerState::Failed(_) | ServerState::Ready | ServerState::Ended(_)),
+                    "{state}"
+                );
                 host.remove("starting").expect("removed");
             }
             // While it does nothing: the next call is made all the same.
@@ -84,7 +87,8 @@ fn two_hundred_servers_are_killed_in_every_phase() {
             }
             // In the middle of a call.
             2 => {
-                let (tool, is_repeatable) = if dice.below(2) == 0 { ("s__mark_slowly", false) } else { ("s__mark_again", true) };
+                let (tool, is_repeatable) =
+                    if dice.below(2) == 0 { ("s__mark_slowly", false) } else { ("s__mark_again", true) };
                 let pid = last_pid().expect("started");
                 let wait = dice.below(10);
                 let outcome = std::thread::scope(|scope| {
@@ -141,7 +145,9 @@ fn a_host_to_be_killed() {
     let Some(folder) = std::env::var_os(HOST).map(PathBuf::from) else { return };
     let role = format!("pids={},steady", folder.join("pids").display());
     let log = AuditLog::open(folder.join("audit.jsonl")).expect("opens");
-    let host = (0..3).fold(open(Restart::Eagerly).audit(&log), |builder, i| builder.server(entry(&format!("s{i}"), &role)));
+    let host = (0..3).fold(open(Restart::Eagerly).audit(&log), |builder, i| {
+        builder.server(entry(&format!("s{i}"), &role))
+    });
     let host = host.start().expect("starts");
     host.wait_ready(LONG);
     std::thread::scope(|scope| {
@@ -149,7 +155,8 @@ fn a_host_to_be_killed() {
             let (host, folder) = (&host, &folder);
             scope.spawn(move || {
                 for count in 0.. {
-                    let arguments = json!({"file": folder.join("marks"), "line": format!("{server}/{count}")});
+                    let arguments =
+                        json!({"file": folder.join("marks"), "line": format!("{server}/{count}")});
                     host.call_tool(&format!("s{server}__mark"), arguments).expect("marks");
                 }
             });
@@ -204,7 +211,13 @@ fn explained(audit: &Path, marks: &Path) -> usize {
     for account in AuditLog::read(audit).expect("opens").explain() {
         let account = account.expect("read");
         if account.kind() == Some(Kind::Call) {
-            let arguments = account.intent().expect("an intent").members().json("arguments").expect("arguments").to_value();
+            let arguments = account
+                .intent()
+                .expect("an intent")
+                .members()
+                .json("arguments")
+                .expect("arguments")
+                .to_value();
             let line = arguments["line"].as_str().expect("a line").to_owned();
             assert!(calls.insert(line, account.ended()).is_none(), "one call twice");
         }

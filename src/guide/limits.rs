@@ -193,6 +193,29 @@
 //! | a stream stays open after its answer, while others come | 500 ms | |
 //! | a connection that nobody uses, unless the server says less | 30 s | |
 //!
+//! # A host
+//!
+//! | what | default | set by | beyond it |
+//! |---|---|---|---|
+//! | servers of a host | 1,000 | | [`Error::Busy`](crate::Error::Busy) |
+//! | servers that start side by side | 8 | [`max_starting`](crate::host::HostBuilder::max_starting) | further ones wait |
+//! | tools of one server in a host | 10,000 | | further ones are not offered, and an event tells of it |
+//! | the name of a tool in a host, in characters | 64 | | cut, and ends in a number |
+//! | events of a host that wait for who watches | 1,024 | | the oldest are lost, and [`HostEvent::Missed`](crate::host::HostEvent::Missed) tells how many |
+//! | those who listen to changes by a host; changes that wait for one of them | 64; 64 | | [`Error::Busy`](crate::Error::Busy); the rest waits as marks |
+//! | servers that are asked for a list side by side | 16 | | further ones are asked after them |
+//! | questions that are with users at a time | 16 | | further ones wait |
+//! | questions of one server that wait, and that are asked within a minute | 8 and 30 | | denied, and an event tells of it |
+//! | what is granted and kept; a definition with it | 10,000; 256 KiB | | asked each time |
+//! | a file of grants | 64 MiB | | not read |
+//! | a text in a question, in characters | 4,000 | | cut, and it says so |
+//!
+//! | time | default | set by |
+//! |---|---|---|
+//! | a server of a host starts: the protocol is settled, its tools are listed | 30 s | [`start_time`](crate::host::HostBuilder::start_time) |
+//! | the user answers | 5 min | [`ask_time`](crate::host::HostBuilder::ask_time) |
+//! | another process changes the file of grants; it has left that undone | 5 s; 30 s | |
+//!
 //! # A host: its audit log and its result filter
 //!
 //! | what | default | set by | beyond it |

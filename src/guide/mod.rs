@@ -30,6 +30,8 @@
 //!
 //! | to be a host | |
 //! |---|---|
+//! | [host] | many servers behind one registry: starting, names, failures |
+//! | [consent] | who may start, call and ask what; asking the user, remembering, taking back |
 //! | [config] | configuration files of other hosts: what they name, secrets, writing them |
 //!
 //! | to know | |
@@ -47,11 +49,13 @@ pub mod caching;
 pub mod calls;
 pub mod changes;
 pub mod config;
+pub mod consent;
 pub mod containment;
 pub mod eras;
 pub mod errors;
 pub mod features;
 pub mod guarding;
+pub mod host;
 pub mod http;
 pub mod http_client;
 pub mod limits;

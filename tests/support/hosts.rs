@@ -61,7 +61,8 @@ fn lines_after_one_more(file: &Path) -> usize {
 
 /// Kills a process at once.
 pub(crate) fn kill(pid: &str) {
-    let killed = std::process::Command::new("kill").args(["-9", pid]).stderr(std::process::Stdio::null()).status();
+    let killed =
+        std::process::Command::new("kill").args(["-9", pid]).stderr(std::process::Stdio::null()).status();
     // It may have ended by itself.
     killed.expect("kill");
 }
