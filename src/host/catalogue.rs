@@ -37,6 +37,13 @@ pub(super) struct Refreshed {
     pub(super) refused: Vec<HostEvent>,
 }
 
+/// A route that is new, or describes its tool in another way.
+struct Fresh {
+    name: String,
+    route: Arc<Route>,
+    is_new: bool,
+}
+
 /// Owner: the host. Bound: the tools of its servers. The lock is held for a look or a change.
 #[derive(Default)]
 pub(super) struct Catalogue {
@@ -87,12 +94,12 @@ impl Catalogue {
                 wanted.insert(name, other);
             }
         }
-        let (gone, new) = self.exchange(member, wanted, &mut refreshed);
+        let (gone, fresh) = self.exchange(member, wanted, &mut refreshed);
         for name in gone {
             self.tools.remove(&name);
             refreshed.removed.push(name);
         }
-        for (name, route, is_new) in new {
+        for Fresh { name, route, is_new } in fresh {
             let tool = RemoteTool::new(route.shown.clone(), Arc::clone(caller));
             let registered = match is_new {
                 true => self.tools.register(tool),
@@ -110,13 +117,13 @@ impl Catalogue {
         refreshed
     }
 
-    /// Changes the routes alone; returns the names that are gone, and what is new (`true`) or described in another way.
+    /// Changes the routes alone; returns the names that are gone, and the fresh ones.
     fn exchange(
         &self,
         member: &Arc<Member>,
         wanted: BTreeMap<String, Arc<Route>>,
         refreshed: &mut Refreshed,
-    ) -> (Vec<String>, Vec<(String, Arc<Route>, bool)>) {
+    ) -> (Vec<String>, Vec<Fresh>) {
         let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
         let is_gone = |name: &String, route: &Route| is_of(route, member) && !wanted.contains_key(name);
         let gone: Vec<_> = routes
@@ -127,18 +134,19 @@ impl Catalogue {
         for name in &gone {
             routes.remove(name);
         }
-        let mut new = Vec::new();
+        let mut fresh = Vec::new();
         for (name, route) in wanted {
             match routes.get(&name) {
                 Some(old) if !is_of(old, member) => refreshed.refused.push(clash(&name, &route, old)),
                 Some(old) if same(&old.definition, &route.definition) => {}
                 old => {
-                    new.push((name.clone(), Arc::clone(&route), old.is_none()));
+                    let is_new = old.is_none();
+                    fresh.push(Fresh { name: name.clone(), route: Arc::clone(&route), is_new });
                     routes.insert(name, route);
                 }
             }
         }
-        (gone, new)
+        (gone, fresh)
     }
 
     fn forget(&self, name: &str, route: &Arc<Route>) {
