@@ -14,6 +14,7 @@ use support::peers::{self, LONG, brief, eventually};
 use tinymcp::Error;
 use tinymcp::client::{Address, CallOptions, Caller, Change, Filter};
 use tinymcp::host::consent::Rules;
+use tinymcp::host::containment::CommandLine;
 use tinymcp::host::resilience::{Restart, RestartPolicy};
 use tinymcp::host::{Host, HostBuilder, HostEvent, HostEvents, ServerState};
 
@@ -56,7 +57,7 @@ fn a_silent_server_holds_up_nobody() {
     for i in 0..10 {
         builder = builder.server(entry(&format!("good{i}"), "steady"));
     }
-    let host = builder.max_starting(11).start().expect("starts");
+    let host = builder.start().expect("starts");
     assert!(host.wait_first(LONG).is_some());
     let mut waiting: BTreeSet<_> = (0..10).map(|i| format!("good{i}__echo")).collect();
     let events = host.watch();
@@ -219,6 +220,30 @@ fn a_server_that_cannot_start_says_why_and_can_be_tried_again() {
     }
     assert!(host.restart("m").is_err());
     drop(folder);
+}
+
+#[test]
+fn closing_does_not_wait_for_servers_that_start() {
+    let _alone = alone();
+    let pids = folder("closing").join("pids");
+    let silent = format!("pids={},silent", pids.display());
+    let host = open().start_time(LONG * 2).server(entry("a", &silent)).server(entry("b", &silent));
+    let host = host.max_starting(1).start().expect("starts");
+    eventually("one of them starts", || lines(&pids).len() == 1);
+    let begun = Instant::now();
+    host.close();
+    assert!(begun.elapsed() < LONG / 2);
+    eventually("it has ended", || !is_alive(&lines(&pids)[0]));
+    assert_eq!(lines(&pids).len(), 1, "the other one never began");
+}
+
+#[test]
+fn every_server_is_started_in_its_sandbox() {
+    let wrapped = |command: CommandLine| Ok(command.wrapped_in("env", ["TINYMCP_WRAPPED=yes"]));
+    let host = open().sandbox(wrapped).server(entry("s", "steady")).start().expect("starts");
+    host.wait_ready(LONG);
+    let environment = format!("/proc/{}/environ", text(&host, "s__pid", json!({})));
+    assert!(std::fs::read_to_string(environment).expect("read").contains("TINYMCP_WRAPPED=yes"));
 }
 
 #[test]

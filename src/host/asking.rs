@@ -37,6 +37,16 @@ impl Asking {
         Self { inner, member: Arc::downgrade(member), handler }
     }
 
+    /// The question with a text that can be shown.
+    fn harmless<P: Clone>(&self, asked: &Asked<P>, text: impl Fn(&mut P) -> &mut String) -> Asked<P> {
+        let mut params = asked.params().clone();
+        if let Some(inner) = self.inner.upgrade() {
+            let text = text(&mut params);
+            *text = inner.settings.filter.apply_text(std::mem::take(text));
+        }
+        asked.with_params(params)
+    }
+
     fn there(&self) -> Result<(Arc<Inner>, Arc<Member>)> {
         let inner = self.inner.upgrade().ok_or_else(closed)?;
         Ok((inner, self.member.upgrade().ok_or_else(closed)?))
@@ -81,7 +91,7 @@ impl ClientHandler for Asking {
             inner.admit(&member, Kind::Elicit, &Subject::elicit(&member.name, form.params()), form)
         });
         match admitted {
-            Ok(entry) => noted(entry, self.handler.elicit(form)),
+            Ok(entry) => noted(entry, self.handler.elicit(&self.harmless(form, |form| &mut form.message))),
             Err(_) => Ok(ElicitResult::decline()),
         }
     }
@@ -91,7 +101,7 @@ impl ClientHandler for Asking {
             inner.admit(&member, Kind::Elicit, &Subject::elicit_url(&member.name, url.params()), url)
         });
         match admitted {
-            Ok(entry) => noted(entry, self.handler.elicit_url(url)),
+            Ok(entry) => noted(entry, self.handler.elicit_url(&self.harmless(url, |url| &mut url.message))),
             Err(_) => Ok(ElicitResult::decline()),
         }
     }
@@ -101,7 +111,9 @@ impl ClientHandler for Asking {
         let (inner, member) = self.there().map_err(refused)?;
         let subject = Subject::sample(&member.name, request.params());
         let entry = inner.admit(&member, Kind::Sample, &subject, request).map_err(refused)?;
-        let answer = self.handler.sample(request).and_then(|result| {
+        let harmless = inner.settings.filter.apply_sample(&member.name, request.params().clone());
+        let harmless = request.with_params(harmless.map_err(refused)?);
+        let answer = self.handler.sample(&harmless).and_then(|result| {
             let subject = Subject::sample_answer(&member.name, &result);
             let cancel = Some(request.cancel_token());
             inner.permit(&subject, &member, Kind::Sample, request.key(), cancel).map_err(refused)?;

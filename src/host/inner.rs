@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded, select};
 
+use super::audit::{Intent, Kind};
 use super::builder::Settings;
 use super::catalogue::Catalogue;
 use super::config::ServerEntry;
@@ -75,7 +76,15 @@ impl Inner {
 
     fn set_state(&self, member: &Arc<Member>, state: ServerState) {
         if member.set_state(&state) {
+            self.note(Kind::State, member, &state.to_string());
             self.tell(HostEvent::State { server: Arc::clone(&member.name), state });
+        }
+    }
+
+    /// Writes down what has happened, not what is done: so a log that cannot be written stops nothing here, and tells by itself.
+    fn note(&self, kind: Kind, member: &Member, what: &str) {
+        if let Some(log) = &self.settings.audit {
+            let _ = log.event(&Intent::new(kind).with_server(&member.name).with_detail(what));
         }
     }
 
@@ -139,8 +148,30 @@ impl Inner {
     pub(super) fn start_member(&self, member: &Arc<Member>, cancel: Option<&CancelToken>) -> Result<()> {
         member.start(cancel, || {
             self.set_state(member, ServerState::Waiting);
-            self.arrive(member, self.launched(member))
+            let started = self.started(member);
+            if started.is_err() {
+                // What was started of it is of no use.
+                drop(member.discard());
+            }
+            self.arrived(member, started)
         })
+    }
+
+    /// Starts a server and lists what it has.
+    fn started(&self, member: &Arc<Member>) -> Result<()> {
+        let allowed = self.allow_start(member)?;
+        let _slot = self.slot(member)?;
+        self.set_state(member, ServerState::Starting);
+        let begun = Instant::now();
+        let client = self.open(member, allowed.as_deref())?;
+        let handle = client.handle();
+        // Before it has said anything, so that it can be stopped.
+        if let Some(_unwanted) = member.keep(client, self.restarter(member, &handle)) {
+            return Err(closed());
+        }
+        self.settle(member, &handle, begun)?;
+        let (_, restarter) = member.running()?;
+        restarter.watch()
     }
 
     /// Starts `member` again, or for the first time if it could not be.
@@ -155,9 +186,8 @@ impl Inner {
     }
 
     /// A server is there, or not.
-    fn arrive(&self, member: &Arc<Member>, started: Result<(ClientHandle, Instant)>) -> Result<()> {
-        let arrived = started.and_then(|(handle, begun)| self.settle(member, &handle, begun));
-        match &arrived {
+    fn arrived(&self, member: &Arc<Member>, outcome: Result<()>) -> Result<()> {
+        match &outcome {
             Ok(()) => {
                 self.set_state(member, ServerState::Ready);
                 let ended = member.handle().and_then(|handle| handle.ended());
@@ -167,24 +197,7 @@ impl Inner {
             }
             Err(error) => self.set_state(member, ServerState::Failed(error.to_string())),
         }
-        arrived
-    }
-
-    /// A client of a server that this has started.
-    fn launched(&self, member: &Arc<Member>) -> Result<(ClientHandle, Instant)> {
-        let allowed = self.allow_start(member)?;
-        let _slot = self.slot(member)?;
-        self.set_state(member, ServerState::Starting);
-        let begun = Instant::now();
-        let client = self.open(member, allowed.as_deref())?;
-        client.initialize()?;
-        let handle = client.handle();
-        if let Some(_unwanted) = member.keep(client, self.restarter(member, &handle)) {
-            return Err(closed());
-        }
-        let (_, restarter) = member.running()?;
-        restarter.watch()?;
-        Ok((handle, begun))
+        outcome
     }
 
     /// What starts `member` again, and tells of it.
@@ -200,6 +213,7 @@ impl Inner {
 
     /// Runs before those who wait for the restart go on.
     fn restarted(&self, member: &Arc<Member>, event: &RestartEvent) {
+        self.note(Kind::Restart, member, &format!("{event:?}"));
         match event {
             RestartEvent::Restarting(_) => {
                 self.ended(member); // whoever sees it first
@@ -208,7 +222,7 @@ impl Inner {
             RestartEvent::Restarted => {
                 if let Some(handle) = member.handle() {
                     // What went wrong is the member's state.
-                    let _ = self.arrive(member, Ok((handle, Instant::now())));
+                    let _ = self.arrived(member, self.settle(member, &handle, Instant::now()));
                 }
             }
             RestartEvent::Failed(why) | RestartEvent::GivenUp(why) => {

@@ -130,15 +130,17 @@ impl Member {
         None
     }
 
+    /// Gives back what runs of it, which is ended by dropping it.
+    pub(super) fn discard(&self) -> (Option<Client>, Option<Arc<Restarter>>) {
+        let mut inside = lock(&self.inside);
+        (inside.client.take(), inside.restarter.take())
+    }
+
     /// It is over; returns what is to be closed.
     pub(super) fn stop(&self) -> Option<Client> {
         self.gone.cancel(format!("server {} was stopped", self.name));
-        let mut inside = lock(&self.inside);
-        inside.state = ServerState::Stopped;
-        let (client, restarter) = (inside.client.take(), inside.restarter.take());
-        drop(inside);
-        drop(restarter);
-        client
+        lock(&self.inside).state = ServerState::Stopped;
+        self.discard().0
     }
 
     /// Has `start` run by one thread, unless it is started already. Whoever finds another at it waits for that, until `cancel` fires, and

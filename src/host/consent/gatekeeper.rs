@@ -19,12 +19,16 @@ const ASK_TIME: Duration = Duration::from_secs(300);
 /// Told: the server, and what it did too often.
 type OnTrouble = Box<dyn Fn(&str, String) + Send + Sync>;
 
+/// Told: what the user was asked about, and the answer.
+type OnAnswer = Box<dyn Fn(&Subject<'_>, &str) + Send + Sync>;
+
 /// Decides about everything that a host does.
 pub(in crate::host) struct Gatekeeper {
     policy: Arc<dyn Policy>,
     grants: Grants,
     asking: Asking,
     on_trouble: OnTrouble,
+    on_answer: OnAnswer,
 }
 
 impl Gatekeeper {
@@ -34,9 +38,10 @@ impl Gatekeeper {
         grants: Grants,
         ask_time: Option<Duration>,
         on_trouble: impl Fn(&str, String) + Send + Sync + 'static,
+        on_answer: impl Fn(&Subject<'_>, &str) + Send + Sync + 'static,
     ) -> Self {
         let asking = Asking::new(consent, ask_time.unwrap_or(ASK_TIME));
-        Self { policy, grants, asking, on_trouble: Box::new(on_trouble) }
+        Self { policy, grants, asking, on_trouble: Box::new(on_trouble), on_answer: Box::new(on_answer) }
     }
 
     /// Whether `subject` may be done; asks if need be, until `cancel` fires.
@@ -78,11 +83,15 @@ impl Gatekeeper {
         })?;
         drop(place);
         let how = match answer {
-            Answer::No => return Err(denied(subject, "the user said no")),
+            Answer::No => "the user said no",
             Answer::Once => "the user said yes, once",
             Answer::Session => "the user said yes, for the session",
             Answer::Always => "the user said yes, always",
         };
+        (self.on_answer)(subject, how);
+        if answer == Answer::No {
+            return Err(denied(subject, how));
+        }
         if matches!(answer, Answer::Session | Answer::Always) {
             if let Err(problem) = self.grants.remember(subject, answer) {
                 // It is allowed all the same, and asked again the next time.
