@@ -149,6 +149,9 @@ fn two_servers_that_come_to_one_name_are_both_named() {
         "{problem}"
     );
     assert_eq!(text(&host, "a__b__echo", json!({})), "new");
+    // Once the name is free it is the other's.
+    host.remove("a").expect("removed");
+    assert_eq!(text(&host, "a__b__echo", json!({"text": "mine"})), "mine");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crossbeam_channel::{Receiver, Sender, bounded, select};
 
 use super::audit::{Intent, Kind};
 use super::builder::Settings;
+use super::caller::WeakCaller;
 use super::catalogue::Catalogue;
 use super::config::ServerEntry;
 use super::events::{Bulletin, HostEvent, ServerState};
@@ -19,6 +20,7 @@ use super::supervisor::Supervisor;
 use crate::client::{CallOptions, Caller, ClientHandle, ServerIdentity};
 use crate::error::{Error, Result};
 use crate::peer::CloseReport;
+use crate::protocol::ToolDefinition;
 use crate::sync::{CancelToken, Deadline, Mutex, lock};
 
 /// More servers than this are refused.
@@ -276,12 +278,20 @@ impl Inner {
                 list.items
             }
         };
-        let caller: Arc<dyn Caller> = Arc::new(super::caller::WeakCaller(self.this.clone()));
-        let refreshed = self.catalogue.refresh(member, &listed, &self.settings.filter, &caller);
+        self.offer(member, &listed.into());
+        Ok(())
+    }
+
+    /// Offers the tools that `member` was listed with.
+    fn offer(&self, member: &Arc<Member>, listed: &Arc<[ToolDefinition]>) {
+        let caller: Arc<dyn Caller> = Arc::new(WeakCaller(self.this.clone()));
+        let refreshed = self.catalogue.refresh(member, listed, &self.settings.filter, &caller);
+        member.set_listed(listed, refreshed.has_clash);
         for event in refreshed.refused {
             self.tell(event);
         }
         let (added, removed, changed) = (refreshed.added, refreshed.removed, refreshed.changed);
+        let has_room = !removed.is_empty();
         if !(added.is_empty() && removed.is_empty() && changed.is_empty()) {
             self.tell(HostEvent::Tools { server: Arc::clone(&member.name), added, removed, changed });
         }
@@ -289,7 +299,18 @@ impl Inner {
         if member.gone.is_cancelled() {
             self.catalogue.remove(member);
         }
-        Ok(())
+        if has_room {
+            self.offer_again(member);
+        }
+    }
+
+    /// Names of `but` are free: others may have waited for them.
+    fn offer_again(&self, but: &Arc<Member>) {
+        for member in self.members().iter().filter(|member| !Arc::ptr_eq(member, but)) {
+            if let Some(listed) = member.clashing() {
+                self.offer(member, &listed);
+            }
+        }
     }
 
     /// The server says that its tools have changed.
@@ -338,6 +359,7 @@ impl Inner {
         if !removed.is_empty() {
             let (added, changed) = (Vec::new(), Vec::new());
             self.tell(HostEvent::Tools { server: Arc::clone(&server), added, removed, changed });
+            self.offer_again(member);
         }
         let report = client.map(|client| client.close());
         self.tell(HostEvent::State { server, state });

@@ -21,6 +21,7 @@ use super::events::ServerState;
 use super::resilience::{Breaker, Restarter};
 use crate::client::{Client, ClientHandle, ServerIdentity};
 use crate::error::{Error, Result};
+use crate::protocol::ToolDefinition;
 use crate::sync::{CancelToken, Mutex, lock};
 
 pub(super) struct Member {
@@ -46,6 +47,10 @@ struct Inside {
     flight: Option<Receiver<Infallible>>,
     /// What came of the last time it was tried, if it did not go well.
     failure: Option<Error>,
+    /// As it was listed last; shared with whoever looks.
+    listed: Arc<[ToolDefinition]>,
+    /// Some of it has a name that was another's.
+    has_clash: bool,
 }
 
 impl Member {
@@ -65,6 +70,8 @@ impl Member {
                 identity: None,
                 flight: None,
                 failure: None,
+                listed: Arc::new([]),
+                has_clash: false,
             }),
         }
     }
@@ -128,6 +135,17 @@ impl Member {
         drop(inside);
         drop(old); // ends it, so not under the lock
         None
+    }
+
+    pub(super) fn set_listed(&self, listed: &Arc<[ToolDefinition]>, has_clash: bool) {
+        let mut inside = lock(&self.inside);
+        (inside.listed, inside.has_clash) = (Arc::clone(listed), has_clash);
+    }
+
+    /// What was listed last, if a part of it has a name that was another's.
+    pub(super) fn clashing(&self) -> Option<Arc<[ToolDefinition]>> {
+        let inside = lock(&self.inside);
+        inside.has_clash.then(|| Arc::clone(&inside.listed))
     }
 
     /// Gives back what runs of it, which is ended by dropping it.
