@@ -26,14 +26,19 @@ pub(super) struct Merged {
     subs: Mutex<Vec<Sub>>,
     /// A signal says that there may be something to take.
     signal: Sender<()>,
+    /// A member is listened to again, after something that may have been missed.
+    has_gap: AtomicBool,
     is_over: AtomicBool,
 }
 
 struct Sub {
     id: usize,
     born: u64,
-    /// `None` while it is being opened.
+    /// `None` while it is being opened, and when it is over.
     changes: Option<Arc<Changes>>,
+    is_over: bool,
+    /// It was listened to before.
+    is_again: bool,
 }
 
 /// What the taker holds.
@@ -51,8 +56,13 @@ struct Taking {
 impl Shared {
     pub(super) fn events(self: &Arc<Self>, filter: Filter) -> Result<impl EventSource + use<>> {
         let (signal, signalled) = bounded(1);
-        let merged =
-            Arc::new(Merged { filter, subs: Mutex::default(), signal, is_over: AtomicBool::new(false) });
+        let merged = Arc::new(Merged {
+            filter,
+            subs: Mutex::default(),
+            signal,
+            has_gap: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
+        });
         {
             let mut sources = lock(&self.sources);
             sources.retain(|source| source.strong_count() > 0);
@@ -80,12 +90,12 @@ impl Shared {
             if state.members.iter().any(|member| member.is_up()) {
                 return Ok(());
             }
-            match state.startable(std::time::Instant::now()) {
-                Some(idle) => {
+            match state.worth_starting(std::time::Instant::now()) {
+                Some(id) => {
                     drop(state);
-                    self.begin_start(idle, false);
+                    self.begin_start(id, false);
                 }
-                None if state.has_starting() => self.wait(state, &patience)?,
+                None if state.may_come_up() => self.wait(state, &patience)?,
                 None => return Err(super::shared::none_is_ready(&state, method)),
             }
         }
@@ -106,13 +116,13 @@ impl Shared {
             match client.listen(merged.filter.clone()) {
                 Ok(changes) => merged.add(born, changes),
                 Err(error) => {
-                    merged.forget(|sub| sub.born == born);
+                    merged.ended(born);
                     failed = failed.or(Some(error));
                 }
             }
         }
         match failed {
-            Some(error) if lock(&merged.subs).is_empty() => Err(error),
+            Some(error) if lock(&merged.subs).iter().all(|sub| sub.is_over) => Err(error),
             Some(error) => {
                 log::warn!("changes of a member of a pool are not heard: {error}");
                 Ok(())
@@ -154,11 +164,11 @@ impl Merged {
     /// Whether nobody listens to this member yet; in place of an earlier client of it.
     fn reserve(&self, id: usize, born: u64) -> bool {
         let mut subs = lock(&self.subs);
-        if subs.iter().any(|sub| sub.born == born) {
+        if subs.iter().any(|sub| sub.born == born && !sub.is_over) {
             return false;
         }
         let old: Vec<_> = subs.extract_all(|sub| sub.id == id);
-        subs.push(Sub { id, born, changes: None });
+        subs.push(Sub { id, born, changes: None, is_over: false, is_again: !old.is_empty() });
         drop(subs);
         drop(old);
         true
@@ -169,12 +179,27 @@ impl Merged {
         let mut subs = lock(&self.subs);
         // Unless it was removed meanwhile.
         match subs.iter_mut().find(|sub| sub.born == born) {
-            Some(sub) => sub.changes = Some(Arc::new(changes)),
+            Some(sub) => {
+                sub.changes = Some(Arc::new(changes));
+                if sub.is_again {
+                    self.has_gap.store(true, Ordering::SeqCst);
+                    let _ = self.signal.try_send(());
+                }
+            }
             None => {
                 drop(subs);
                 drop(changes);
             }
         }
+    }
+
+    /// It tells of nothing more, until the member comes back.
+    fn ended(&self, born: u64) {
+        let ended = lock(&self.subs).iter_mut().find(|sub| sub.born == born).and_then(|sub| {
+            sub.is_over = true;
+            sub.changes.take()
+        });
+        drop(ended);
     }
 
     fn forget(&self, which: impl Fn(&Sub) -> bool) {
@@ -219,7 +244,14 @@ impl Taking {
                 }
             }
             if changes.end().is_some() {
-                self.merged.forget(|sub| sub.born == *born);
+                self.merged.ended(*born);
+            }
+        }
+        if self.merged.has_gap.swap(false, Ordering::SeqCst) {
+            for change in self.merged.filter.all_changes() {
+                if !self.due.contains(&change) {
+                    self.due.push_back(change);
+                }
             }
         }
         // That one member is interrupted is no matter: when it is back, everything counts as changed. Of all of them it is.
