@@ -10,7 +10,7 @@ use tinymcp::{Client, Context, Error, FnTool, ProtocolVersion, Server, ToolRegis
 
 const LONG: Duration = Duration::from_secs(30);
 /// Within this nothing more is told.
-const QUIET: Duration = Duration::from_millis(150);
+const QUIET: Duration = Duration::from_millis(400);
 
 fn server() -> Server {
     Server::builder("growing", "1").tools(ToolRegistry::new()).build().expect("a server")

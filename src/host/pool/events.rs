@@ -3,7 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
@@ -16,8 +16,9 @@ use crate::sync::{Deadline, Mutex, lock};
 /// So many may listen to a pool at the same time.
 const MAX_OPEN: usize = 64;
 
-/// A change is told so long after its first sign: the members of one server tell of the same thing within moments.
-const SETTLING: Duration = Duration::from_millis(20);
+/// A change is told so long after its first sign, or as soon as all members have told of it: to the members of one server it
+/// happens at the same time.
+const SETTLING: Duration = Duration::from_millis(250);
 
 /// Who listens to the changes of a pool. Owner: the taker; the pool knows it as long as he holds it.
 pub(super) struct Merged {
@@ -46,7 +47,9 @@ struct Taking {
     merged: Arc<Merged>,
     signalled: Receiver<()>,
     /// Each change once. Bound: what was asked for.
-    due: VecDeque<Change>,
+    due: VecDeque<Due>,
+    /// How many members are listened to.
+    open: usize,
     /// Members whose changes may be missed.
     interrupted: HashSet<u64>,
     /// That this is so of all of them was told.
@@ -74,7 +77,8 @@ impl Shared {
         }
         self.until_one_is_up()?;
         self.subscribe(&merged)?;
-        Ok(Taking { merged, signalled, due: VecDeque::new(), interrupted: HashSet::new(), is_told: false })
+        let (due, interrupted) = (VecDeque::new(), HashSet::new());
+        Ok(Taking { merged, signalled, due, open: 0, interrupted, is_told: false })
     }
 
     /// Starts a member if there is none.
@@ -90,7 +94,7 @@ impl Shared {
             if state.members.iter().any(|member| member.is_up()) {
                 return Ok(());
             }
-            match state.worth_starting(std::time::Instant::now()) {
+            match state.worth_starting(Instant::now()) {
                 Some(id) => {
                     drop(state);
                     self.begin_start(id, false);
@@ -226,12 +230,21 @@ impl<T> ExtractAll<T> for Vec<T> {
     }
 }
 
+/// A change that nobody has been told of yet.
+struct Due {
+    change: Change,
+    /// Who has told of it.
+    by: HashSet<u64>,
+    /// Then it is told, whoever has.
+    until: Instant,
+}
+
 impl Taking {
-    /// Takes what the members have; whether that was something.
-    fn collect(&mut self) -> bool {
-        let before = self.due.len();
+    /// Takes what the members have.
+    fn collect(&mut self) {
         let open = self.merged.open();
         self.interrupted.retain(|born| open.iter().any(|(open, _)| open == born));
+        let soon = Instant::now() + SETTLING;
         for (born, changes) in &open {
             while let Some(change) = changes.try_next() {
                 if change == Change::Interrupted {
@@ -239,60 +252,51 @@ impl Taking {
                     continue;
                 }
                 self.interrupted.remove(born);
-                if !self.due.contains(&change) {
-                    self.due.push_back(change);
-                }
+                self.add(change, soon).by.insert(*born);
             }
             if changes.end().is_some() {
                 self.merged.ended(*born);
             }
         }
         if self.merged.has_gap.swap(false, Ordering::SeqCst) {
-            for change in self.merged.filter.all_changes() {
-                if !self.due.contains(&change) {
-                    self.due.push_back(change);
-                }
-            }
+            let merged = Arc::clone(&self.merged);
+            merged.filter.all_changes().into_iter().for_each(|change| drop(self.add(change, Instant::now())));
         }
         // That one member is interrupted is no matter: when it is back, everything counts as changed. Of all of them it is.
         let is_interrupted = !open.is_empty() && self.interrupted.len() == open.len();
         if is_interrupted && !std::mem::replace(&mut self.is_told, true) {
-            self.due.push_back(Change::Interrupted);
+            self.add(Change::Interrupted, Instant::now());
         }
-        if !is_interrupted {
-            self.is_told = false;
-        }
-        self.due.len() > before
+        self.is_told &= is_interrupted;
+        // Whoever has not told of a change by now may still do so.
+        self.open = open.len();
     }
 
-    fn take(&mut self) -> Option<Event> {
-        self.due.pop_front().map(|change| Event::new(None, change))
+    fn add(&mut self, change: Change, until: Instant) -> &mut Due {
+        let at = self.due.iter().position(|due| due.change == change).unwrap_or(self.due.len());
+        if at == self.due.len() {
+            self.due.push_back(Due { change, by: HashSet::new(), until });
+        }
+        &mut self.due[at]
     }
 }
 
 impl EventSource for Taking {
     fn next(&mut self, time: Option<Duration>) -> Option<Event> {
         let deadline = Deadline::after(time);
-        if !self.due.is_empty() {
-            return self.take();
-        }
         loop {
-            if self.collect() {
-                // For the other members to tell of the same.
-                let settled = Deadline::after(Some(SETTLING));
-                while let Some(left) = settled.remaining().filter(|left| !left.is_zero()) {
-                    if self.signalled.recv_timeout(left).is_ok() {
-                        self.collect();
-                    }
-                }
-                self.collect();
-                return self.take();
+            self.collect();
+            let is_over = self.merged.is_over.load(Ordering::SeqCst);
+            let is_settled = |due: &Due| due.by.len() >= self.open || due.until <= Instant::now();
+            if self.due.front().is_some_and(|due| is_over || is_settled(due)) {
+                return self.due.pop_front().map(|due| Event::new(None, due.change));
             }
-            if self.merged.is_over.load(Ordering::SeqCst) || deadline.has_passed() {
+            if is_over || deadline.has_passed() {
                 return None;
             }
+            let settled = self.due.front().map_or(Deadline::after(None), |due| Deadline::at(due.until));
             // The sender is ours: this ends by a signal or by the time.
-            let _ = match deadline.remaining() {
+            let _ = match deadline.earlier(settled).remaining() {
                 Some(left) => self.signalled.recv_timeout(left).map_err(drop),
                 None => self.signalled.recv().map_err(drop),
             };
