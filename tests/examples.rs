@@ -296,6 +296,40 @@ fn notes_are_resources() {
     }
 }
 
+/// With the feature, not even a link that somebody put into the folder leads out; nor is a pipe waited for.
+#[test]
+#[cfg(all(feature = "guard", unix))]
+fn notes_stay_in_their_folder() {
+    let outer = Folder::new("guarded");
+    let folder = outer.0.join("notes");
+    fs::create_dir(&folder).expect("a folder");
+    let secret = "---\ntitle: \"out\"\ntags: []\n---\n\nsecret";
+    fs::write(outer.0.join("secret.md"), secret).expect("writable");
+    std::os::unix::fs::symlink("../secret.md", folder.join("out.md")).expect("a link");
+    std::os::unix::fs::symlink("../new.md", folder.join("new.md")).expect("a link");
+    assert!(Command::new("mkfifo").arg(folder.join("pipe.md")).status().expect("mkfifo").success());
+    let client = notes(&folder);
+    let titles =
+        ["../secret", "../../etc/passwd", "/etc/passwd", "..", "nul", "a\\..\\b", "out", "new", "pipe"];
+    for (n, title) in titles.into_iter().enumerate() {
+        let saved = call(&client, "create_note", json!({"title": title, "content": "mine"}));
+        assert_eq!(saved.is_ok(), n < 6, "{title}: {saved:?}");
+    }
+    let read = |title: &str| client.read_resource(&format!("notes://{title}")).map_err(|e| e.to_string());
+    assert!(read("nul").is_ok());
+    for title in ["out", "new", "pipe"] {
+        let error = read(title).expect_err(title);
+        let is_shown = error.contains("secret") || error.contains(&*outer.0.to_string_lossy());
+        assert!(!is_shown, "{error}");
+    }
+    let found = call(&client, "search_notes", json!({"query": "secret"})).expect("a list");
+    assert_eq!(found, "- **___secret**: ...../secret mine...");
+    assert_eq!(client.list_resources().expect("a list").items.len(), 6);
+    client.close().expect("an orderly end");
+    assert_eq!(outer.names(), ["notes", "secret.md"]);
+    assert_eq!(fs::read_to_string(outer.0.join("secret.md")).expect("there"), secret);
+}
+
 #[test]
 fn the_logger_writes_to_stderr_alone() {
     let folder = Folder::new("log");

@@ -1,5 +1,9 @@
 //! The tables of the guide say what the code says.
 
+#[path = "support/host_audit_limits.rs"]
+mod host_audit_limits;
+#[path = "support/host_limits.rs"]
+mod host_limits;
 #[path = "support/http_limits.rs"]
 mod http_limits;
 
@@ -89,6 +93,21 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ("stderr of a child, kept for errors", "transport/stderr.rs", &["TAIL_BYTES: usize = "]),
     ("a line of stderr given to a callback", "transport/stderr.rs", &["LINE_BYTES: usize = "]),
     ("lines of stderr that wait for a callback", "transport/stderr.rs", &["QUEUE: usize = "]),
+    (
+        "a configuration file, or a file of variables that it names, host",
+        "host/config/file.rs",
+        &["MAX_BYTES: usize = "],
+    ),
+    (
+        "all values of one server, when its variables are replaced, host",
+        "host/config/resolve.rs",
+        &["MAX_VALUE_BYTES: usize = "],
+    ),
+    (
+        "defaults of variables, and braces in them, nested in each other, host",
+        "host/config/template.rs",
+        &["MAX_DEPTH: usize = "],
+    ),
     ("proposals in one completion", "protocol/completion.rs", &["MAX_VALUES: usize = "]),
     ("the data of a log message, as JSON text", "context/logging.rs", &["MAX_DATA_BYTES: usize = "]),
     ("messages of a batch", "peer/batch.rs", &["MAX_MESSAGES: usize = "]),
@@ -121,7 +140,44 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ),
     ("the stack that comparing takes", "json/validation/counted.rs", &["STACK_BYTES: usize = "]),
     ("problems of one value that are told", "json/validation/mod.rs", &["PROBLEMS: usize = "]),
+    ("a URL over HTTP (features `http-client`, `guard`)", "url.rs", &["MAX_BYTES: usize = "]),
+    ("a path that is guarded (feature `guard`)", "guard/path.rs", &["MAX_PATH_BYTES: usize = "]),
+    ("a guarded file that is read or written as a whole", "guard/root/mod.rs", &["MAX_FILE_BYTES: u64 = "]),
+    (
+        "entries of a guarded folder that are listed, and how deep",
+        "guard/root/mod.rs",
+        &["MAX_ENTRIES: usize = ", "MAX_DEPTH: usize = "],
+    ),
+    ("redirects that are checked after each other", "guard/net/policy.rs", &["MAX_REDIRECTS: u32 = "]),
+    ("addresses of a host that are handed on", "guard/net/policy.rs", &["MAX_ADDRESSES: usize = "]),
+    ("look-ups of names for a policy at once", "guard/net/resolve.rs", &["MAX_LOOKUPS: usize = "]),
+    (
+        "arguments of a guarded program",
+        "guard/command/mod.rs",
+        &["MAX_ARGS: usize = ", "MAX_ARG_BYTES: usize = "],
+    ),
+    (
+        "what a guarded program writes, to stdout and to stderr each",
+        "guard/command/mod.rs",
+        &["MAX_OUTPUT_BYTES: usize = "],
+    ),
     ("tools of a server whose results a client compares", "client/results.rs", &["MAX_SCHEMAS: usize = "]),
+    (
+        "starting a process by a `Spawner`, with those before it",
+        "host/containment/spawner.rs",
+        &["TURN: Duration = "],
+    ),
+    (
+        "trying whether a sandbox works, each tool of it",
+        "host/containment/entrance.rs",
+        &["TRY: Duration = "],
+    ),
+    (
+        "removing a container, once its client has ended",
+        "host/containment/container.rs",
+        &["REMOVAL: Duration = "],
+    ),
+    ("processes and threads of a container", "host/containment/container.rs", &["processes: "]),
     ("settling the protocol, all of it", "client/builder/limits.rs", &["connect: Some("]),
     ("the answer to `server/discover`", "client/builder/limits.rs", &["probe: "]),
     ("a call, from the moment it is made, writing included", "client/builder/limits.rs", &["call: Some("]),
@@ -175,11 +231,21 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         "client/tasks.rs",
         &["MIN_INTERVAL: Duration = ", "MAX_INTERVAL: Duration = "],
     ),
+    ("looking up the name in a URL that is checked", "guard/net/policy.rs", &["RESOLVE_TIME: Duration = "]),
+    (
+        "a guarded program; before it is killed after being asked to end; until that is given up; for its last output",
+        "guard/command/mod.rs",
+        &["TIME: Duration = ", "TERM_TIME: Duration = ", "KILL_TIME: Duration = ", "LAST_BYTES: Duration = "],
+    ),
 ];
 
 /// The rows of all tables.
 fn rows() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static [&'static str])> {
-    ROWS.iter().chain(http_limits::SERVER).chain(http_limits::CLIENT)
+    ROWS.iter()
+        .chain(http_limits::SERVER)
+        .chain(http_limits::CLIENT)
+        .chain(host_audit_limits::ROWS)
+        .chain(host_limits::ROWS)
 }
 
 fn source(file: &str) -> String {
@@ -321,6 +387,14 @@ fn the_guide_names_every_thread() {
         "http/server/wire/crew.rs",
         "http/server/relay/upstream.rs",
         "json/validation/mod.rs",
+        "guard/net/resolve.rs",
+        "guard/command/capture.rs",
+        "host/audit/syncer.rs",
+        "host/containment/spawner.rs",
+        "host/supervisor.rs",
+        "host/inner.rs",
+        "host/subscriptions.rs",
+        "host/consent/asking.rs",
     ] {
         let code = source(file);
         let names: Vec<_> = code.split('"').filter(|text| text.starts_with("mcp-")).collect();

@@ -6,10 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each may use those before it.
-const ROOMS: [&str; 26] = [
+const ROOMS: [&str; 27] = [
     "sys",
     "sync",
     "registry",
+    "url",
     "json",
     "jsonrpc",
     "protocol",

@@ -101,6 +101,19 @@ impl ClientHandle {
         lock(&self.session.state).peer().map(|peer| peer.ended())
     }
 
+    /// How the connection of now has ended, for people.
+    pub(crate) fn how_it_ended(&self) -> String {
+        let peer = lock(&self.session.state).peer();
+        let error = self.session.closed(Phase::Handshake, peer.as_ref(), Duration::ZERO);
+        let how = error.failure().map(ToString::to_string).unwrap_or_default();
+        how.trim_start_matches(": ").to_owned()
+    }
+
+    /// How many answers came on the connection of now to what was never asked.
+    pub(crate) fn strays(&self) -> u64 {
+        lock(&self.session.state).peer().map_or(0, |peer| peer.strays())
+    }
+
     /// The connection that calls are made on, if the protocol is settled on it and it is alive as far as one can tell.
     pub(crate) fn mark(&self) -> Option<Mark> {
         let settled = self.session.current()?;

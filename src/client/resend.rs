@@ -134,7 +134,7 @@ fn is_harmless(open: &Open, write_members: &dyn Fn(&mut Vec<u8>)) -> bool {
 }
 
 /// Whether the server says of a tool that calling it again does no harm.
-pub(super) fn is_repeatable(tool: &ToolDefinition) -> bool {
+pub(crate) fn is_repeatable(tool: &ToolDefinition) -> bool {
     tool.annotations
         .as_ref()
         .is_some_and(|hints| hints.read_only_hint == Some(true) || hints.idempotent_hint == Some(true))

@@ -49,6 +49,9 @@
 //! | stderr of a child, kept for errors | the last 16 KiB | [`Stderr`](crate::transport::Stderr) | the older part is forgotten |
 //! | a line of stderr given to a callback | 16 KiB | | comes in pieces |
 //! | lines of stderr that wait for a callback | 1,024 | | dropped, with a warning |
+//! | a configuration file, or a file of variables that it names, host | 1 MiB | [`read_limited`](crate::host::config::Config::read_limited), [`max_file_bytes`](crate::host::config::Resolver::max_file_bytes) | an error |
+//! | all values of one server, when its variables are replaced, host | 4 MiB | | an error |
+//! | defaults of variables, and braces in them, nested in each other, host | 16 | | an error |
 //! | proposals in one completion | 100 | | cut off; the answer says that there are more |
 //! | the data of a log message, as JSON text | 64 KiB | | cut off, with a note; it becomes a text |
 //! | messages of a batch | 4,096 | | error -32600 for all of it |
@@ -61,7 +64,17 @@
 //! | looks at a value that is compared with a schema | 1,000,000 and 16 a byte | | it does not fit |
 //! | the stack that comparing takes | 1 MiB | | it does not fit |
 //! | problems of one value that are told | 20 | | the first ones |
+//! | a URL over HTTP (features `http-client`, `guard`) | 32 KiB | | refused |
+//! | a path that is guarded (feature `guard`) | 4,095 bytes | | [`RootErrorKind::BadPath`](crate::guard::RootErrorKind) |
+//! | a guarded file that is read or written as a whole | 8 MiB | [`Root::max_file_bytes`](crate::guard::Root::max_file_bytes) | [`RootErrorKind::TooLarge`](crate::guard::RootErrorKind) |
+//! | entries of a guarded folder that are listed, and how deep | 10,000 and 64 folders | [`Root::max_entries`](crate::guard::Root::max_entries) | [`RootErrorKind::TooMany`](crate::guard::RootErrorKind); what lies deeper is named as not read |
+//! | redirects that are checked after each other | 5 | [`UrlPolicy::max_redirects`](crate::guard::UrlPolicy::max_redirects) | [`UrlError::Refused`](crate::guard::UrlError) |
+//! | addresses of a host that are handed on | 16 | | the first ones; all are checked |
+//! | look-ups of names for a policy at once | 16 | | [`UrlError::NotFound`](crate::guard::UrlError) |
+//! | arguments of a guarded program | 1,000 and 100 KiB | | [`CommandError::Argument`](crate::guard::CommandError) |
+//! | what a guarded program writes, to stdout and to stderr each | 1 MiB | [`Program::max_output_bytes`](crate::guard::Program::max_output_bytes) | it is ended; [`CommandError::TooMuch`](crate::guard::CommandError) |
 //! | tools of a server whose results a client compares | 1,024 | | those of others are not compared, with a warning |
+//! | processes and threads of a container | 512 | [`Container::processes`](crate::host::containment::Container::processes) | the runtime refuses to start more |
 //!
 //! # Times
 //!
@@ -83,7 +96,12 @@
 //! | between two looks at a task, as a server suggests | 1 s | [`TaskOptions::with_poll_interval`](crate::server::TaskOptions::with_poll_interval) |
 //! | between two looks at a task, as a client accepts: at least, and at most | 50 ms; 60 s | |
 //! | closing: frames are written; the server exits by itself; it exits after SIGTERM; own threads end | 1 s; 2 s; 2 s; 500 ms | [`Patience`](crate::transport::Patience) |
+//! | starting a process by a `Spawner`, with those before it | 30 s | |
+//! | trying whether a sandbox works, each tool of it | 10 s | |
+//! | removing a container, once its client has ended | 10 s | |
 //! | a server's accepted requests, after the end of its input | 5 s | [`grace`](crate::server::ServerBuilder::grace) |
+//! | looking up the name in a URL that is checked | 5 s | [`UrlPolicy::resolve_time`](crate::guard::UrlPolicy::resolve_time) |
+//! | a guarded program; before it is killed after being asked to end; until that is given up; for its last output | 30 s; 500 ms; 2 s; 1 s | the first by [`Program::time_limit`](crate::guard::Program::time_limit) |
 //!
 //! A timeout is set for the whole client, or for one call:
 //!
@@ -174,3 +192,52 @@
 //! | the first event of a server that may speak HTTP+SSE | 5 s | |
 //! | a stream stays open after its answer, while others come | 500 ms | |
 //! | a connection that nobody uses, unless the server says less | 30 s | |
+//!
+//! # A host
+//!
+//! | what | default | set by | beyond it |
+//! |---|---|---|---|
+//! | servers of a host | 1,000 | | [`Error::Busy`](crate::Error::Busy) |
+//! | servers that start side by side | 8 | [`max_starting`](crate::host::HostBuilder::max_starting) | further ones wait |
+//! | tools of one server in a host | 10,000 | | further ones are not offered, and an event tells of it |
+//! | the name of a tool in a host, in characters | 64 | | cut, and ends in a number |
+//! | events of a host that wait for who watches | 1,024 | | the oldest are lost, and [`HostEvent::Missed`](crate::host::HostEvent::Missed) tells how many |
+//! | those who listen to changes by a host; changes that wait for one of them | 64; 64 | | [`Error::Busy`](crate::Error::Busy); the rest waits as marks |
+//! | servers that are asked for a list side by side | 16 | | further ones are asked after them |
+//! | questions that are with users at a time | 16 | | further ones wait |
+//! | questions of one server that wait, and that are asked within a minute | 8 and 30 | | denied, and an event tells of it |
+//! | what is granted and kept; a definition with it | 10,000; 256 KiB | | asked each time |
+//! | a file of grants | 64 MiB | | not read |
+//! | a text in a question, in characters | 4,000 | | cut, and it says so |
+//!
+//! | time | default | set by |
+//! |---|---|---|
+//! | a server of a host starts: the protocol is settled, its tools are listed | 30 s | [`start_time`](crate::host::HostBuilder::start_time) |
+//! | the user answers | 5 min | [`ask_time`](crate::host::HostBuilder::ask_time) |
+//! | another process changes the file of grants; it has left that undone | 5 s; 30 s | |
+//!
+//! # A host: its audit log and its result filter
+//!
+//! | what | default | set by | beyond it |
+//! |---|---|---|---|
+//! | arguments, and a result, in an audit log | 4 KiB | [`max_value_bytes`](crate::host::audit::AuditLogBuilder::max_value_bytes) | how it begins, and how long it is |
+//! | any other text in an audit log | 4 KiB | | the same |
+//! | an audit file | no limit | [`rotate`](crate::host::audit::AuditLogBuilder::rotate) | a new one is begun, and the oldest is removed |
+//! | secrets that are hidden by their value | 1,024 | | [`Error::Busy`](crate::Error::Busy) |
+//! | a line of an audit log that is read | 16 MiB | | damaged |
+//! | intents that wait for their outcomes, where a log is explained | 100,000 | | the oldest reads as unknown |
+//! | a text of a result, and a string of a structured one | 256 KiB | [`Caps`](crate::host::filter::Caps) | cut, and it says so |
+//! | all texts of a result | 1 MiB | likewise | further ones are left out, but for small ones; a text says so |
+//! | a structured result | 1 MiB | likewise | left out; a text says so |
+//! | a picture, a sound or a file in a result, as base64 | 8 MiB | likewise | left out; a text says so |
+//! | blocks of a result, parts of a resource, messages of a prompt | 256 | likewise | left out; a text says so |
+//! | a name, a title or an address | 1 KiB | likewise | cut, and it says so |
+//! | a description, and a string of a schema | 16 KiB | likewise | cut, and it says so |
+//! | a schema | 256 KiB | likewise | the tool is refused |
+//! | `_meta`, and unknown members, each | 64 KiB | likewise | left out |
+//!
+//! | time | default | set by |
+//! |---|---|---|
+//! | the last lines of an audit log reach the disk | 2 s | |
+//! | it is seen that an audit file was moved or removed | 1 s | |
+//! | an audit file is let go by a log that was dropped | 250 ms | |

@@ -15,15 +15,24 @@
 //! | [logging] | log messages for the client's user; the bridge from the `log` crate |
 //! | [validation] | how much of a schema is compared, by whom |
 //! | [http] | serving over HTTP: both eras at one address, who may come in, sessions, stopping |
+//! | [guarding] | paths, URLs, commands and queries made of arguments; least privilege, credentials |
 //! | [operating] | proxies, replicas, TLS, numbers of the operating system; configurations of nginx |
 //!
 //! | to use them | |
 //! |---|---|
 //! | [starting] | child processes, sockets, their environment and their end |
 //! | [http_client] | servers over HTTP: headers and tokens, proxies, TLS, connections that break |
+//! | [containment] | servers that may do little: sandboxes, limits, containers, and how each ends |
 //! | [calls] | progress, cancellation, timeouts, traces, ping |
 //! | [caching] | results that are used again |
 //! | [errors] | what goes wrong, who sees it, what to do |
+//! | [audit] | a log of what was done on behalf of the user; what servers send is untrusted |
+//!
+//! | to be a host | |
+//! |---|---|
+//! | [host] | many servers behind one registry: starting, names, failures |
+//! | [consent] | who may start, call and ask what; asking the user, remembering, taking back |
+//! | [config] | configuration files of other hosts: what they name, secrets, writing them |
 //!
 //! | to know | |
 //! |---|---|
@@ -35,12 +44,18 @@
 //! | [platforms] | Linux, macOS, Windows |
 
 pub mod asking;
+pub mod audit;
 pub mod caching;
 pub mod calls;
 pub mod changes;
+pub mod config;
+pub mod consent;
+pub mod containment;
 pub mod eras;
 pub mod errors;
 pub mod features;
+pub mod guarding;
+pub mod host;
 pub mod http;
 pub mod http_client;
 pub mod limits;

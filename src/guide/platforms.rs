@@ -10,6 +10,8 @@
 //! | a server that does not exit gets SIGTERM first | yes | yes | no |
 //! | Ctrl-C in a terminal reaches a child server | no | no | yes |
 //! | Unix sockets | yes | yes | no |
+//! | a path is kept in its [folder](crate::guard::Root) by | `openat2` | a walk, a part at a time | the same |
+//! | a program of a tool ends with [what it started](crate::guard::Program) | yes | yes | no |
 //! | a server over HTTP waits for all its connections by | `epoll` | `poll` | `poll` |
 //!
 //! `poll` is tried on Linux as well. It looks at every connection each time, which is fine for hundreds of them and not for ten thousand.

@@ -62,7 +62,15 @@
 //! | `mcp-http` | a client's connection over HTTP | on demand, up to 64 | sends a call and reads its answer | after 10 s without work; at the close; one that looks up a name or connects then is left to itself and reported |
 //! | `mcp-http-note` | a client's connection over HTTP | on demand, up to 8 | sends notifications, and answers to a Legacy server | likewise |
 //! | `mcp-http-stream` | a client's connection over HTTP | one for each open subscription, and one for a Legacy session | reads a stream that stays open, and opens it again | likewise |
+//! | `mcp-host` | a host (feature `host`) | 1 | sees servers end | with the host |
+//! | `mcp-host-start` | a host | 1 for each server that starts for the first time | waits for its turn and for consent, and starts it | when it is ready, refused or given up |
+//! | `mcp-host-events` | [`Events`](crate::client::Events) of a host | 1 for each server that is listened to | hands changes on | with the events, or the server |
+//! | `mcp-consent` | a host | on demand, up to 16 | asks the user | with the answer; one that does not come is not waited for |
+//! | `mcp-spawn` | a [`Spawner`](crate::host::containment::Spawner) of a host (feature `host`) | 1 | starts servers, one after another, and stays, as Linux ends a contained server with the thread that started it | with the last holder of the spawner, of which each server that it started is one; never waited for |
 //! | `mcp-schema` | whoever compiles a schema (feature `validation`) | 1 | compiles it, on a stack that is large enough | when it is done, which is waited for |
+//! | `mcp-resolve` | a [`UrlPolicy`](crate::guard::UrlPolicy) (feature `guard`) | 1 for each name that is looked up, up to 16 | asks the system's resolver, which cannot be interrupted | with the answer; one that is late is left to itself, and counted until then |
+//! | `mcp-capture` | a run of a [`Program`](crate::guard::Program) (feature `guard`) | 2 | reads what the program writes | with the pipe; waited for 1 s after the program's end |
+//! | `mcp-audit` | an audit log with [`Fsync::Every`](crate::host::audit::Fsync::Every) (feature `host`) | 1 | brings lines to the disk, so long after the first of them was written | with the log, after its last lines; a disk that takes longer than 2 s for them is left to itself and reported |
 //!
 //! They are named, so that `top -H` and debuggers show who works. [`Server::start`](crate::Server::start) blocks the thread that calls it. A server with many connections calls
 //! [`Server::serve`](crate::Server::serve) on a thread for each; one over [HTTP](crate::guide::http#threads-and-memory) has threads for what it serves, however many

@@ -24,9 +24,9 @@ pub(crate) use read::shortened;
 pub use read::{FromJson, JsonError};
 pub(crate) use read::{nested, nested_object, string};
 pub use text::Json;
-#[cfg(feature = "http-client")]
+#[cfg(any(feature = "http-client", feature = "trajectory"))]
 pub(crate) use text::compact;
-#[cfg(feature = "http-server")]
+#[cfg(any(feature = "http-server", feature = "trajectory"))]
 pub(crate) use text::one_line;
 pub(crate) use text::{is_blank, repair_surrogates};
 #[cfg(feature = "validation")]

@@ -101,6 +101,12 @@ impl<'a> Members<'a> {
         self.0.iter().rev().find(|(key, _)| key == name).map(|(_, raw)| *raw)
     }
 
+    /// The members as they were written, names that occur twice included.
+    #[cfg(feature = "host")]
+    pub(crate) fn into_pairs(self) -> Vec<(Cow<'a, str>, &'a RawValue)> {
+        self.0
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
         self.0.iter().map(|(key, raw)| (key.as_ref(), *raw))
     }

@@ -349,6 +349,12 @@ impl Peer {
         })
     }
 
+    /// So many answers came to what was never asked.
+    #[cfg(feature = "host")]
+    pub(crate) fn strays(&self) -> u64 {
+        self.0.pending.strays()
+    }
+
     /// Becomes ready (disconnected) when reading has ended.
     pub(crate) fn ended(&self) -> Receiver<()> {
         self.0.ended.1.clone()

@@ -59,6 +59,9 @@ const SPARE_LANES: usize = 64;
 pub(crate) struct Pending {
     next: AtomicI64,
     limit: usize,
+    /// Answers to what was never asked.
+    #[cfg(feature = "host")]
+    strays: std::sync::atomic::AtomicU64,
     /// `None` after the end of the connection.
     open: Mutex<Option<Open>>,
 }
@@ -105,7 +108,13 @@ pub(crate) enum NoSlot {
 
 impl Pending {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { next: AtomicI64::new(1), limit, open: Mutex::new(Some(Open::default())) }
+        Self {
+            next: AtomicI64::new(1),
+            limit,
+            #[cfg(feature = "host")]
+            strays: std::sync::atomic::AtomicU64::new(0),
+            open: Mutex::new(Some(Open::default())),
+        }
     }
 
     /// Takes the next id, which is also the token of its progress, and a slot for its answer.
@@ -162,6 +171,8 @@ impl Pending {
 
     /// Delivers an answer. `false`: nobody waits for this id (any more).
     pub(crate) fn complete(&self, id: &RequestId, answer: Answer) -> bool {
+        #[cfg(feature = "host")]
+        self.count_stray(id);
         let Some(number) = own_id(id) else { return false };
         let slot = lock(&self.open).as_mut().and_then(|open| open.slots.remove(&number));
         match slot {
@@ -169,6 +180,20 @@ impl Pending {
             Some(slot) => slot.answer.send(Some(answer)).is_ok(),
             None => self.end_stream(&number.into(), || StreamEnd::Answer(answer)),
         }
+    }
+
+    /// An id that was never given out. One that was may come late.
+    #[cfg(feature = "host")]
+    fn count_stray(&self, id: &RequestId) {
+        if own_id(id).is_none_or(|number| number < 1 || number >= self.next.load(Ordering::Relaxed)) {
+            self.strays.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// So many answers came to what was never asked.
+    #[cfg(feature = "host")]
+    pub(crate) fn strays(&self) -> u64 {
+        self.strays.load(Ordering::Relaxed)
     }
 
     /// Delivers progress; the token of a request is its id. `false`: nobody asked.

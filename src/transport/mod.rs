@@ -6,8 +6,10 @@
 //! **Invariant:** knows nothing of what is inside a frame.
 
 mod child;
+mod environment;
 mod framing;
 mod memory;
+mod spawn;
 mod stderr;
 mod stdio;
 mod stream;
@@ -18,9 +20,11 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-pub use child::{ChildProcess, Environment, Stderr};
+pub use child::{ChildProcess, Stderr};
+pub use environment::Environment;
 pub use framing::{DEFAULT_MAX_FRAME_BYTES, LineReader};
 pub use memory::{MemoryTransport, memory_pair};
+pub use spawn::{CommandLine, Spawn};
 pub use stdio::{Stdio, child_command};
 pub use stream::Stream;
 #[cfg(feature = "http-server")]
@@ -44,6 +48,16 @@ pub trait Transport: Send + 'static {
     /// first question, and for [`reconnect`](crate::ClientHandle::reconnect). `None` where that makes no sense.
     fn again(&self) -> Option<Box<dyn Transport>> {
         None
+    }
+}
+
+impl Transport for Box<dyn Transport> {
+    fn open(self: Box<Self>, options: &OpenOptions) -> io::Result<Connection> {
+        (*self).open(options)
+    }
+
+    fn again(&self) -> Option<Box<dyn Transport>> {
+        (**self).again()
     }
 }
 

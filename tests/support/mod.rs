@@ -3,6 +3,8 @@
 #[cfg(target_os = "linux")]
 pub(crate) mod alone;
 pub(crate) mod changing;
+#[cfg(feature = "host")]
+pub(crate) mod hosts;
 pub(crate) mod odd;
 pub(crate) mod peers;
 pub(crate) mod served;

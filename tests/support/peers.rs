@@ -31,6 +31,8 @@ pub(crate) fn child() {
     match role.split_once(':') {
         Some(("odd", mode)) => odd::serve(mode),
         Some(("served", options)) => served::serve(options),
+        #[cfg(feature = "host")]
+        Some(("host", role)) => super::hosts::serve(role),
         _ => panic!("no role {role}"),
     }
 }
@@ -77,6 +79,11 @@ pub(crate) fn brief() -> Patience {
 /// A client of the well-behaved server, see [`served`].
 pub(crate) fn served(options: &str) -> ChildProcess {
     ChildProcess::new(exe()).args(ARGS).env(ROLE, format!("served:{options}"))
+}
+
+/// How a child is started that plays `role`: program, arguments, and the variable that names it.
+pub(crate) fn started_as(role: &str) -> (String, [&'static str; 5], (&'static str, String)) {
+    (exe().to_str().expect("a plain path").to_owned(), ARGS, (ROLE, role.to_owned()))
 }
 
 /// Everything an odd server has heard so far.

@@ -1,1 +1,37 @@
 //! Consent: who may start, call and ask what.
+//!
+//! ```text
+//!  Subject ──▶ Policy ──▶ allow ─────────────────────────────────────────────┐
+//!                 ├─────▶ ask ──▶ Grants: answered before? ── yes ───────────┤
+//!                 │                    no, or it has changed ──▶ Consent ────┼──▶ Permit ── revoked ──▶ its token fires
+//!                 └─────▶ deny                                     └── no ──▶ Error::Denied
+//! ```
+//!
+//! | | |
+//! |---|---|
+//! | [`Policy`], [`Rules`], [`Decision`] | what is allowed, denied, or to be asked |
+//! | [`Subject`] | what it is about |
+//! | [`Consent`], [`Question`], [`Answer`] | asking the user |
+//! | [`Grants`], [`Grant`] | what was answered before, listed and taken back |
+//!
+//! **Invariants:** what cannot be decided is denied: no policy's panic, no missing user, no broken file allows anything; no lock is held
+//! while the policy, the user or a disk is waited for; a consent is to what was shown: once that has changed, it is none.
+
+mod asking;
+mod difference;
+mod gatekeeper;
+mod grants;
+mod pattern;
+mod permit;
+mod question;
+mod rules;
+mod store;
+mod subject;
+
+pub use asking::{Answer, Consent};
+pub(in crate::host) use gatekeeper::Gatekeeper;
+pub use grants::{Grant, Grants};
+pub(in crate::host) use permit::Permit;
+pub use question::{Question, QuestionKind};
+pub use rules::{Decision, Policy, Rules};
+pub use subject::Subject;

@@ -12,11 +12,11 @@ use super::exchange::{Exchange, Exchanges, Purpose};
 use super::learned::Learned;
 use super::outgoing::{Outgoing, What};
 use super::settings::Settings;
-use super::url::Url;
 use super::wire::Trouble;
 use crate::method::Method;
 use crate::sync::{CancelToken, Mutex, Refused, ThreadPool, lock};
 use crate::transport::RequestFailure;
+use crate::url::Url;
 
 /// So many messages wait to be sent.
 const MAX_WAITING: usize = 4096;
@@ -158,7 +158,7 @@ impl Line {
 
     /// What is to be told of a failure. What has no answer goes to the log.
     fn failure(&self, outgoing: &Outgoing, exchange: &Exchange, trouble: Trouble) -> Option<RequestFailure> {
-        let (url, problem) = (&self.settings.url, trouble.problem);
+        let (url, problem) = (self.settings.name(), trouble.problem);
         match outgoing.id() {
             _ if exchange.is_given_up() => None,
             Some(id) => {

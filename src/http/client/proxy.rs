@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use ureq::Proxy;
 
-use super::url::Url;
+use crate::url::Url;
 
 /// Where the proxy is named.
 #[derive(Clone, Debug, Default)]

@@ -12,8 +12,8 @@ use ureq::{Agent, Body, SendBody};
 use super::exchange::Exchange;
 use super::line::Line;
 use super::settings::OutgoingRequest;
-use super::url::Url;
 use crate::transport::FailureKind;
+use crate::url::Url;
 
 /// So many redirects are followed.
 const MAX_REDIRECTS: usize = 5;

@@ -1,13 +1,16 @@
-//! [`Url`]: an address of HTTP, as far as a client needs one.
+//! [`Url`]: an address of HTTP, as far as a client and a guard need one.
 
 use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
+#[cfg(feature = "http-client")]
+use std::net::Ipv4Addr;
+use std::net::Ipv6Addr;
 
-use ureq::http::Uri;
+/// A longer one is refused. What clients and servers take differs; none takes more than 64 KiB.
+const MAX_BYTES: usize = 32 * 1024;
 
 /// An absolute address: scheme, host, port, path and query. Without a user name, a password and a fragment.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Url {
+pub(crate) struct Url {
     is_secure: bool,
     /// In lower case; an IPv6 address in brackets.
     host: String,
@@ -21,7 +24,10 @@ pub(super) struct Url {
 impl Url {
     /// # Errors
     /// When it is no address that can be used; the text says why, and holds nothing of a password.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        if text.len() > MAX_BYTES {
+            return Err(format!("it exceeds {MAX_BYTES} bytes"));
+        }
         let (scheme, rest) = text.split_once("://").ok_or("it begins with neither http:// nor https://")?;
         let is_secure = match scheme.to_ascii_lowercase().as_str() {
             "http" => false,
@@ -40,18 +46,14 @@ impl Url {
         let (path, query) = rest.split_at(rest.find('?').unwrap_or(rest.len()));
         let path = if path.is_empty() { "/" } else { path };
         let port = port.unwrap_or(if is_secure { 443 } else { 80 });
-        let url = Self { is_secure, host, port, path: path.to_owned(), query: query.to_owned() };
-        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        if !text.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>`\"".contains(&byte)) {
             return Err("it has characters that must be percent-encoded".to_owned());
         }
-        match url.whole().parse::<Uri>() {
-            Ok(_) => Ok(url),
-            Err(e) => Err(e.to_string()),
-        }
+        Ok(Self { is_secure, host, port, path: path.to_owned(), query: query.to_owned() })
     }
 
     /// What `reference`, a `Location` or the address in an event, means here.
-    pub(super) fn join(&self, reference: &str) -> Result<Self, String> {
+    pub(crate) fn join(&self, reference: &str) -> Result<Self, String> {
         let reference = reference.split('#').next().unwrap_or_default().trim();
         let has_scheme = reference
             .split_once(':')
@@ -77,7 +79,7 @@ impl Url {
     }
 
     /// Scheme, host and port: what must not change.
-    pub(super) fn origin(&self) -> String {
+    pub(crate) fn origin(&self) -> String {
         let (scheme, usual) = if self.is_secure { ("https", 443) } else { ("http", 80) };
         if self.port == usual {
             format!("{scheme}://{}", self.host)
@@ -86,34 +88,49 @@ impl Url {
         }
     }
 
-    pub(super) fn is_of_origin(&self, other: &Self) -> bool {
+    pub(crate) fn is_of_origin(&self, other: &Self) -> bool {
         (self.is_secure, &self.host, self.port) == (other.is_secure, &other.host, other.port)
     }
 
     /// What a request is sent to.
-    pub(super) fn whole(&self) -> String {
+    pub(crate) fn whole(&self) -> String {
         format!("{}{}{}", self.origin(), self.path, self.query)
     }
 
-    pub(super) fn is_secure(&self) -> bool {
+    /// What the first line of a request has.
+    #[cfg(feature = "guard")]
+    pub(crate) fn path_and_query(&self) -> String {
+        format!("{}{}", self.path, self.query)
+    }
+
+    /// The same at another host, which must be one.
+    #[cfg(feature = "guard")]
+    pub(crate) fn with_host(self, host: String) -> Self {
+        Self { host, ..self }
+    }
+
+    pub(crate) fn is_secure(&self) -> bool {
         self.is_secure
     }
 
-    pub(super) fn host(&self) -> &str {
+    /// In lower case; an IPv6 address in brackets.
+    pub(crate) fn host(&self) -> &str {
         &self.host
     }
 
-    pub(super) fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         self.port
     }
 
     /// Whether the host is given as an address, which nobody needs to look up.
-    pub(super) fn is_numeric(&self) -> bool {
+    #[cfg(feature = "http-client")]
+    pub(crate) fn is_numeric(&self) -> bool {
         self.host.starts_with('[') || self.host.parse::<Ipv4Addr>().is_ok()
     }
 
     /// Whether it leads to this machine.
-    pub(super) fn is_loopback(&self) -> bool {
+    #[cfg(feature = "http-client")]
+    pub(crate) fn is_loopback(&self) -> bool {
         let host = self.host.strip_suffix('.').unwrap_or(&self.host);
         if host == "localhost" || host.ends_with(".localhost") {
             return true;
@@ -225,6 +242,20 @@ mod tests {
         }
     }
 
+    /// The library that sends requests takes what is taken here.
+    #[test]
+    #[cfg(feature = "http-client")]
+    fn what_is_taken_can_be_sent() {
+        for byte in 0..=127_u8 {
+            for text in ["http://h/a", "http://h/a?b="] {
+                let text = format!("{text}{}c", char::from(byte));
+                if let Ok(url) = Url::parse(&text) {
+                    assert!(url.whole().parse::<ureq::http::Uri>().is_ok(), "{text}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn references_are_resolved() {
         let base = Url::parse("http://h:8080/a/sse?k=1").expect("an address");
@@ -248,6 +279,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "http-client")]
     fn this_machine_is_known_by_its_names() {
         for (host, want) in [
             ("localhost", true),

@@ -1,0 +1,116 @@
+//! [`Asking`]: what a server asks, on its way to the program's handler and back.
+//!
+//! **Invariant:** nothing reaches the handler that the policy has not allowed, and no model's answer the server.
+
+use std::sync::{Arc, Weak};
+
+use serde::Serialize;
+
+use super::audit::{Entry, Intent, Kind, Outcome};
+use super::consent::Subject;
+use super::inner::{Inner, closed};
+use super::member::Member;
+use crate::client::{Asked, ClientHandler};
+use crate::context::Ability;
+use crate::error::{Error, Result};
+use crate::json::Json;
+use crate::jsonrpc::ErrorObject;
+use crate::protocol::{
+    CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult, ElicitUrlParams,
+    ListRootsParams, Root,
+};
+
+/// The code of what a user has refused.
+///
+/// spec: 2026-07-28 client/sampling#error-handling
+const REFUSED: i64 = -1;
+
+/// The handler of one server's client.
+pub(super) struct Asking {
+    inner: Weak<Inner>,
+    member: Weak<Member>,
+    handler: Arc<dyn ClientHandler>,
+}
+
+impl Asking {
+    pub(super) fn new(inner: Weak<Inner>, member: &Arc<Member>, handler: Arc<dyn ClientHandler>) -> Self {
+        Self { inner, member: Arc::downgrade(member), handler }
+    }
+
+    fn there(&self) -> Result<(Arc<Inner>, Arc<Member>)> {
+        let inner = self.inner.upgrade().ok_or_else(closed)?;
+        Ok((inner, self.member.upgrade().ok_or_else(closed)?))
+    }
+}
+
+impl Inner {
+    /// Asks whether what a server asks may be answered, and writes down that it is.
+    fn admit<P: Serialize>(
+        &self,
+        member: &Arc<Member>,
+        kind: Kind,
+        subject: &Subject<'_>,
+        asked: &Asked<P>,
+    ) -> Result<Option<Entry>> {
+        let permit = self.permit(subject, member, kind, asked.key(), Some(asked.cancel_token()))?;
+        let question = Json::new(asked.params()).unwrap_or_else(|_| Json::null());
+        let intent = Intent::new(kind).with_target(asked.key()).with_arguments(&question);
+        self.intend(member, intent, Some(permit.reason()))
+    }
+}
+
+/// Writes down what an answer came to.
+fn noted<A: Serialize>(entry: Option<Entry>, answer: Result<A, ErrorObject>) -> Result<A, ErrorObject> {
+    if let Some(entry) = entry {
+        entry.outcome(&match &answer {
+            Ok(answer) => Outcome::ok().with_result(answer),
+            Err(error) if error.code == REFUSED => Outcome::denied(&error.message),
+            Err(error) => Outcome::failed(&Error::Peer(error.clone())),
+        });
+    }
+    answer
+}
+
+impl ClientHandler for Asking {
+    fn can(&self, ability: Ability) -> bool {
+        self.handler.can(ability)
+    }
+
+    fn elicit(&self, form: &Asked<ElicitFormParams>) -> Result<ElicitResult, ErrorObject> {
+        let admitted = self.there().and_then(|(inner, member)| {
+            inner.admit(&member, Kind::Elicit, &Subject::elicit(&member.name, form.params()), form)
+        });
+        match admitted {
+            Ok(entry) => noted(entry, self.handler.elicit(form)),
+            Err(_) => Ok(ElicitResult::decline()),
+        }
+    }
+
+    fn elicit_url(&self, url: &Asked<ElicitUrlParams>) -> Result<ElicitResult, ErrorObject> {
+        let admitted = self.there().and_then(|(inner, member)| {
+            inner.admit(&member, Kind::Elicit, &Subject::elicit_url(&member.name, url.params()), url)
+        });
+        match admitted {
+            Ok(entry) => noted(entry, self.handler.elicit_url(url)),
+            Err(_) => Ok(ElicitResult::decline()),
+        }
+    }
+
+    fn sample(&self, request: &Asked<CreateMessageParams>) -> Result<CreateMessageResult, ErrorObject> {
+        let refused = |error: Error| ErrorObject::new(REFUSED, error.to_string());
+        let (inner, member) = self.there().map_err(refused)?;
+        let subject = Subject::sample(&member.name, request.params());
+        let entry = inner.admit(&member, Kind::Sample, &subject, request).map_err(refused)?;
+        let answer = self.handler.sample(request).and_then(|result| {
+            let subject = Subject::sample_answer(&member.name, &result);
+            let cancel = Some(request.cancel_token());
+            inner.permit(&subject, &member, Kind::Sample, request.key(), cancel).map_err(refused)?;
+            Ok(result)
+        });
+        noted(entry, answer)
+    }
+
+    fn roots(&self, request: &Asked<ListRootsParams>) -> Result<Vec<Root>, ErrorObject> {
+        self.handler.roots(request)
+    }
+}
