@@ -260,7 +260,9 @@ impl Taking {
         }
         if self.merged.has_gap.swap(false, Ordering::SeqCst) {
             let merged = Arc::clone(&self.merged);
-            merged.filter.all_changes().into_iter().for_each(|change| drop(self.add(change, Instant::now())));
+            for change in merged.filter.all_changes() {
+                self.add(change, Instant::now());
+            }
         }
         // That one member is interrupted is no matter: when it is back, everything counts as changed. Of all of them it is.
         let is_interrupted = !open.is_empty() && self.interrupted.len() == open.len();
