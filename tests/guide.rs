@@ -395,6 +395,10 @@ fn the_guide_names_every_thread() {
         "host/inner.rs",
         "host/subscriptions.rs",
         "host/consent/asking.rs",
+        "host/resilience/restart.rs",
+        "host/pool/health.rs",
+        "host/pool/start.rs",
+        "host/pool/close.rs",
     ] {
         let code = source(file);
         let names: Vec<_> = code.split('"').filter(|text| text.starts_with("mcp-")).collect();

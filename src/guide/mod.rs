@@ -33,6 +33,7 @@
 //! | [host] | many servers behind one registry: starting, names, failures |
 //! | [consent] | who may start, call and ask what; asking the user, remembering, taking back |
 //! | [config] | configuration files of other hosts: what they name, secrets, writing them |
+//! | [resilience] | failures, restarts, pools: what is tried again, and what never is |
 //!
 //! | to know | |
 //! |---|---|
@@ -64,6 +65,7 @@ pub mod operating;
 pub mod platforms;
 pub mod prompts;
 pub mod questions;
+pub mod resilience;
 pub mod resources;
 pub mod starting;
 pub mod tasks;

@@ -85,13 +85,14 @@ impl Lease {
                 drop(state);
                 return Ok(Self { shared: Arc::clone(shared), id, born, life, mark, client });
             }
-            if let Some(idle) = state.startable(std::time::Instant::now()) {
+            let idle = state.startable(std::time::Instant::now());
+            if let Some(idle) = idle.filter(|_| !state.has_starting()) {
                 drop(state);
                 shared.begin_start(idle, false);
                 continue;
             }
             let may_come = |member: &super::state::Member| match member.stage {
-                Stage::Starting => true,
+                Stage::Starting | Stage::Out { was_up: true, .. } => true,
                 Stage::Ready | Stage::Silent => member.is_leased || member.busy > 0,
                 _ => false,
             };

@@ -128,7 +128,10 @@ impl Sticky {
             if state.is_closed {
                 return Err(super::closed(method));
             }
+            let idle = state.startable(Instant::now());
+            let mut is_shared = false;
             let chosen = state.choose_for_conversation().and_then(|member| {
+                is_shared = member.conversations > 0;
                 let client = member.handle()?;
                 let is_modern = client.is_modern()?;
                 let mark = client.mark();
@@ -148,15 +151,20 @@ impl Sticky {
                             member.conversations += 1;
                         }
                     }
+                    drop(place);
+                    drop(state);
+                    if let Some(idle) = idle.filter(|_| is_shared) {
+                        self.shared.begin_start(idle, false); // for those that begin next
+                    }
                     return Ok(());
                 }
                 Some((id, None)) => self.shared.take_out(&mut state, id, super::closed(method)),
-                None => match state.startable(Instant::now()) {
-                    Some(idle) => {
+                None => match state.worth_starting(Instant::now()) {
+                    Some(id) => {
                         drop(state);
-                        self.shared.begin_start(idle, false);
+                        self.shared.begin_start(id, false);
                     }
-                    None if state.has_starting() => self.shared.wait(state, patience)?,
+                    None if state.may_come_up() => self.shared.wait(state, patience)?,
                     None => return Err(super::shared::none_is_ready(&state, method)),
                 },
             }
