@@ -103,7 +103,10 @@ fn tools_come_and_go_and_keep_their_names() {
     let events = host.watch();
     text(&host, "one__grow", json!({"name": "a.b"}));
     until(&events, |event| match event {
-        HostEvent::Tools { server, added, .. } if &*server == "one" => Some(assert_eq!(added, ["one__a_b"])),
+        HostEvent::Tools { server, added, .. } if &*server == "one" => {
+            assert_eq!(added, ["one__a_b"]);
+            Some(())
+        }
         _ => None,
     });
     assert_eq!(text(&host, "one__a_b", json!({})), "new");
@@ -173,7 +176,8 @@ fn a_server_that_died_is_started_again_by_the_next_call() {
     until(&events, |event| match event {
         HostEvent::Identity { before, after, .. } => {
             assert_eq!(before.info.as_ref().map(|info| &*info.version), Some("1"));
-            Some(assert_eq!(after.info.as_ref().map(|info| &*info.version), Some("2")))
+            assert_eq!(after.info.as_ref().map(|info| &*info.version), Some("2"));
+            Some(())
         }
         _ => None,
     });
