@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use tinymcp::client::{Address, CallOptions, Caller, Change, Event as Heard, EventSource, Events, Filter, List, Placed};
+use tinymcp::client::{
+    Address, CallOptions, Caller, Change, Event as Heard, EventSource, Events, Filter, List, Placed,
+};
 use tinymcp::json::Json;
 use tinymcp::protocol::{
     CallToolResult, Content, GetPromptResult, Prompt, ReadResourceResult, Resource, ResourceContents,
@@ -13,8 +15,8 @@ use tinymcp::protocol::{
 };
 use tinymcp::testing::{Pair, pair};
 use tinymcp::trajectory::{
-    BeginEvent, EndReason, ErrorKind, Event, EventKind, Line, Lines, ListKind, NoticeKind, Recorder, Recording,
-    Redaction, ResetEvent, Sink, StepEvent, Trajectories, Trajectory, TurnEvent,
+    BeginEvent, EndReason, ErrorKind, Event, EventKind, Line, Lines, ListKind, NoticeKind, Recorder,
+    Recording, Redaction, ResetEvent, Sink, StepEvent, Trajectories, Trajectory, TurnEvent,
 };
 use tinymcp::{Arguments, Error, FnResource, ResourceRegistry, Server, ToolError, ToolRegistry, tool};
 
@@ -87,11 +89,18 @@ fn everything_done_through_a_recording_is_in_its_trajectory() {
     assert_eq!(calls[0].arguments.as_str(), r#"{"a":1,"b":2}"#);
     assert_eq!(calls[0].server.as_deref(), Some("calculator"));
     assert_eq!(calls[0].revision.as_ref().map(ToString::to_string).as_deref(), Some("2026-07-28"));
-    assert!(calls[0].duration_ns > 0 && calls[0].event.at_ns > 0 && calls[0].event.time_us > 1_700_000_000_000_000);
+    assert!(
+        calls[0].duration_ns > 0
+            && calls[0].event.at_ns > 0
+            && calls[0].event.time_us > 1_700_000_000_000_000
+    );
     assert_eq!(calls.iter().map(|call| call.is_error).collect::<Vec<_>>(), [false, true, true]);
     assert_eq!(calls[1].result.as_ref().map(CallToolResult::text_content).as_deref(), Some("no"));
     let error = calls[2].error.as_ref().expect("an error");
-    assert_eq!((&error.kind, error.code, error.message.as_str()), (&ErrorKind::Peer, Some(-32602), "unknown tool: missing"));
+    assert_eq!(
+        (&error.kind, error.code, error.message.as_str()),
+        (&ErrorKind::Peer, Some(-32602), "unknown tool: missing")
+    );
     assert!(matches!(error.to_error(), Error::Peer(peer) if peer.code == -32602));
 
     let EventKind::List(resources) = &trajectory.events()[8].kind else { panic!("a list") };
@@ -123,7 +132,10 @@ fn interleaved_recordings_and_threads_are_told_apart() {
         let agent: i64 = trajectory.task_description()["agent ".len()..].parse().expect("a number");
         assert!(trajectory.is_complete(), "agent {agent}");
         assert_eq!(trajectory.tool_calls().count(), 100);
-        assert_eq!(trajectory.end().map(|end| (end.calls, end.reason.clone())), Some((100, Some(EndReason::Dropped))));
+        assert_eq!(
+            trajectory.end().map(|end| (end.calls, end.reason.clone())),
+            Some((100, Some(EndReason::Dropped)))
+        );
         for call in trajectory.tool_calls() {
             let sum: i64 = call.result.as_ref().expect("a sum").text_content().parse().expect("a number");
             assert_eq!(sum / 1000, agent);
@@ -196,10 +208,15 @@ fn numbers_bytes_and_what_is_not_known_come_back() {
     assert_eq!(call.result.as_ref(), Some(&result));
     assert_eq!(call.arguments.as_str(), r#"{"n":9007199254740993,"e":1e400,"s":"a\nb","z":1.0}"#);
     let again = serde_json::to_string(call.result.as_ref().expect("a result")).expect("JSON");
-    for number in ["9007199254740993", "1000000000000000000000000000000", "1.50", "1e400", "18446744073709551615"] {
+    for number in
+        ["9007199254740993", "1000000000000000000000000000000", "1.50", "1e400", "18446744073709551615"]
+    {
         assert!(again.contains(number), "{number} in {again}");
     }
-    assert_eq!(call.decision.as_ref().map(|made| (made.allowed, made.reason.as_deref())), Some((true, Some("rule: files/*"))));
+    assert_eq!(
+        call.decision.as_ref().map(|made| (made.allowed, made.reason.as_deref())),
+        Some((true, Some("rule: files/*")))
+    );
     assert_eq!(call.server.as_deref(), Some("files"));
     assert_eq!(all[0].task_description(), "odd \u{0} 😀 \"task\"\n");
 }
@@ -251,13 +268,19 @@ fn notices_refusals_and_later_kinds_are_recorded() {
     );
     let all: Vec<_> = Trajectories::new(&contents[..]).map(|read| read.expect("a recording")).collect();
     let EventKind::Notice(updated) = &all[0].events()[1].kind else { panic!("a notice") };
-    assert_eq!((updated.server.as_deref(), &updated.change, updated.uri.as_deref()), (Some("files"), &NoticeKind::Resource, Some("file:///a")));
+    assert_eq!(
+        (updated.server.as_deref(), &updated.change, updated.uri.as_deref()),
+        (Some("files"), &NoticeKind::Resource, Some("file:///a"))
+    );
     let EventKind::List(list) = &all[0].events()[3].kind else { panic!("a list") };
     assert_eq!(list.error.as_ref().map(|error| &error.kind), Some(&ErrorKind::Denied));
     assert_eq!(list.decision.as_ref().map(|made| made.allowed), Some(false));
     // A beginning begins another one of the same id; what was before has none.
     let EventKind::Unknown(beam) = &all[1].events()[0].kind else { panic!("an unknown one") };
-    assert_eq!((beam.name.as_str(), beam.members.json("beam").map(Json::as_str)), ("hologram", Some("[9007199254740993]")));
+    assert_eq!(
+        (beam.name.as_str(), beam.members.json("beam").map(Json::as_str)),
+        ("hologram", Some("[9007199254740993]"))
+    );
     assert_eq!(all[2].begin().and_then(|begin| begin.extra.get::<String>("colour")).as_deref(), Some("blue"));
 }
 
@@ -266,7 +289,12 @@ fn only_the_copy_is_redacted() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     struct Seen(Arc<Mutex<Vec<String>>>);
     impl Caller for Seen {
-        fn call(&self, _: &str, arguments: Arguments<'_>, _: &CallOptions) -> tinymcp::Result<CallToolResult> {
+        fn call(
+            &self,
+            _: &str,
+            arguments: Arguments<'_>,
+            _: &CallOptions,
+        ) -> tinymcp::Result<CallToolResult> {
             self.0.lock().expect("whole").push(arguments.as_str().to_owned());
             CallToolResult::structured(&json!({"token": "t-1", "id": 9_007_199_254_740_993_u64}))
                 .map_err(|e| Error::InvalidUse(e.to_string()))
@@ -305,7 +333,8 @@ fn only_the_copy_is_redacted() {
 fn a_redaction_that_panics_records_nothing_of_it_and_fails_nobody() {
     let sink = Sink::memory();
     let redaction = Redaction::new().with(|member, _| if member == "result" { panic!("odd") } else { None });
-    let recorder = Recorder::new(Answers::with(CallToolResult::text("secret")), &sink).with_redaction(redaction);
+    let recorder =
+        Recorder::new(Answers::with(CallToolResult::text("secret")), &sink).with_redaction(redaction);
     let recording = recorder.begin("x");
     assert_eq!(recording.call("x", Arguments::empty(), &plain()).expect("a result").text_content(), "secret");
     recording.end();
@@ -342,7 +371,8 @@ fn the_end_is_the_last_event_whatever_is_under_way() {
         }
     }
     let sink = Sink::memory();
-    let recording = Recorder::new(Arc::new(Slow(begun.0, waits.1)), &sink).begin_as("mine", BeginEvent::new("x"));
+    let recording =
+        Recorder::new(Arc::new(Slow(begun.0, waits.1)), &sink).begin_as("mine", BeginEvent::new("x"));
     let caller = recording.clone();
     let calling = std::thread::spawn(move || caller.call("x", Arguments::empty(), &CallOptions::default()));
     begun.1.recv().expect("it has begun");
@@ -401,7 +431,11 @@ fn a_torn_line_is_repaired_wherever_it_is_torn() {
     drop((recording, recorder, sink));
     let whole = fs::read(&file.0).expect("a file");
     let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
-    let count = |bytes: &[u8]| Lines::new(bytes).filter(|read| matches!(read, Ok(line) if !matches!(line.line, Line::Header(_)))).count();
+    let count = |bytes: &[u8]| {
+        Lines::new(bytes)
+            .filter(|read| matches!(read, Ok(line) if !matches!(line.line, Line::Header(_))))
+            .count()
+    };
     assert_eq!(count(&whole), lines.len() - 1);
 
     // Every cut in the last line and some elsewhere, the header included.
@@ -411,7 +445,13 @@ fn a_torn_line_is_repaired_wherever_it_is_torn() {
         let read: Vec<_> = reader.by_ref().collect();
         assert!(read.iter().all(Result::is_ok), "cut at {cut}: {read:?}");
         let complete = whole[..cut].iter().filter(|byte| **byte == b'\n').count();
-        let lacks_end_only = lines.iter().scan(0, |at, line| { *at += line.len(); Some(*at) }).any(|end| end == cut + 1);
+        let lacks_end_only = lines
+            .iter()
+            .scan(0, |at, line| {
+                *at += line.len();
+                Some(*at)
+            })
+            .any(|end| end == cut + 1);
         assert_eq!(read.len(), complete + usize::from(lacks_end_only), "cut at {cut}");
 
         fs::write(&file.0, &whole[..cut]).expect("written");
@@ -420,7 +460,11 @@ fn a_torn_line_is_repaired_wherever_it_is_torn() {
         drop(sink);
         let repaired = fs::read(&file.0).expect("a file");
         let mut reader = Lines::new(&repaired[..]);
-        let events = reader.by_ref().map(|read| read.expect("a line")).filter(|read| !matches!(read.line, Line::Header(_))).count();
+        let events = reader
+            .by_ref()
+            .map(|read| read.expect("a line"))
+            .filter(|read| !matches!(read.line, Line::Header(_)))
+            .count();
         assert_eq!((reader.broken(), reader.is_torn()), (0, false), "cut at {cut}");
         let kept = (complete + usize::from(lacks_end_only)).saturating_sub(1);
         assert_eq!(events, kept + 2, "cut at {cut}");
@@ -431,7 +475,10 @@ fn a_torn_line_is_repaired_wherever_it_is_torn() {
 fn other_files_are_left_as_they_are() {
     let file = Scratch::new("foreign");
     for (text, problem) in [
-        ("{\"format\":\"tinymcp-trajectory\",\"version\":2}\n", "version 2 of tinymcp-trajectory, and this program knows 1"),
+        (
+            "{\"format\":\"tinymcp-trajectory\",\"version\":2}\n",
+            "version 2 of tinymcp-trajectory, and this program knows 1",
+        ),
         ("[1,2]\n", "not a file of tinymcp-trajectory"),
         ("dear diary", "not a file of tinymcp-trajectory"),
         ("{\"format\":\"tinymcp-wire\",\"version\":1}\n", "not a file of tinymcp-trajectory"),
@@ -496,11 +543,19 @@ fn events_have_one_form_whoever_writes_them() {
 #[test]
 fn a_recording_is_a_caller_like_any_other() {
     fn all(caller: &dyn Caller) -> [bool; 3] {
-        let read: tinymcp::Result<ReadResourceResult> = caller.read_resource(Address::of("calculator", "note://plan"), &plain());
+        let read: tinymcp::Result<ReadResourceResult> =
+            caller.read_resource(Address::of("calculator", "note://plan"), &plain());
         let listed: tinymcp::Result<List<Placed<Resource>>> = caller.list_resources(&plain());
         let prompts: tinymcp::Result<List<Placed<Prompt>>> = caller.list_prompts(&plain());
-        let _: tinymcp::Result<GetPromptResult> = caller.get_prompt("none".into(), &Json::empty_object(), &plain());
-        [read.is_ok_and(|read| matches!(&read.contents[0], ResourceContents::Text(text) if text.text == "first this")), listed.is_ok(), prompts.is_ok()]
+        let _: tinymcp::Result<GetPromptResult> =
+            caller.get_prompt("none".into(), &Json::empty_object(), &plain());
+        [
+            read.is_ok_and(
+                |read| matches!(&read.contents[0], ResourceContents::Text(text) if text.text == "first this"),
+            ),
+            listed.is_ok(),
+            prompts.is_ok(),
+        ]
     }
     let client = calculator();
     let recorder = Recorder::new(Arc::new(client.handle()), &Sink::memory());

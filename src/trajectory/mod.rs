@@ -61,7 +61,7 @@ pub use selection::Selection;
 pub use sink::Sink;
 pub use statistics::{Durations, OTHERS, Spread, Statistics, ToolStatistics};
 pub use training::{
-    ArgumentsForm, Keep, MessageForm, ReasoningForm, ResultForm, SftExample, SftOptions, SftWritten, ToolsForm,
-    trajectory_to_sft_example,
+    ArgumentsForm, Keep, MessageForm, ReasoningForm, ResultForm, SftExample, SftOptions, SftWritten,
+    ToolsForm, trajectory_to_sft_example,
 };
 pub use wire_log::WireRecorder;

@@ -51,10 +51,9 @@ impl<'a> Conversation<'a> {
                 }
                 EventKind::Message(message) => match message.role {
                     Speaker::System => system = Some(message.text.clone()),
-                    Speaker::Assistant => gathered.whole(Turn::Assistant(Said {
-                        text: Some(&message.text),
-                        ..Said::default()
-                    })),
+                    Speaker::Assistant => {
+                        gathered.whole(Turn::Assistant(Said { text: Some(&message.text), ..Said::default() }))
+                    }
                     _ => gathered.whole(Turn::User(&message.text)),
                 },
                 _ => {}
@@ -68,18 +67,16 @@ impl<'a> Conversation<'a> {
         let answer = trajectory.final_answer();
         // The model may have said it in its last turn already.
         let is_said = match turns.last() {
-            Some(Turn::Assistant(said)) => said.calls.is_empty() && said.text.is_some() && said.text == answer,
+            Some(Turn::Assistant(said)) => {
+                said.calls.is_empty() && said.text.is_some() && said.text == answer
+            }
             _ => false,
         };
         if !is_said && (answer.is_some_and(|answer| !answer.is_empty()) || options.has_empty_answer) {
             let text = Some(answer.unwrap_or_default());
             turns.push(Turn::Assistant(Said { text, is_final: true, ..Said::default() }));
         }
-        Self {
-            system: system.or_else(|| options.system.clone()),
-            task: trajectory.task_description(),
-            turns,
-        }
+        Self { system: system.or_else(|| options.system.clone()), task: trajectory.task_description(), turns }
     }
 
     /// How many calls there are.

@@ -24,13 +24,15 @@ pub(super) fn opening(
     options: &SftOptions,
 ) -> Vec<Json> {
     let system = match options.form {
-        MessageForm::OpenAi => conversation.system.as_ref().map(|text| {
-            object(&[("role", "system".into()), ("content", content(text, options))])
-        }),
+        MessageForm::OpenAi => conversation
+            .system
+            .as_ref()
+            .map(|text| object(&[("role", "system".into()), ("content", content(text, options))])),
         // Beside the messages.
         MessageForm::Anthropic => None,
-        MessageForm::Hermes => hermes_system(conversation.system.as_deref(), tools, options)
-            .map(|text| said_by("system", &text)),
+        MessageForm::Hermes => {
+            hermes_system(conversation.system.as_deref(), tools, options).map(|text| said_by("system", &text))
+        }
     };
     system.into_iter().chain([user(conversation.task, options)]).collect()
 }
@@ -114,7 +116,8 @@ fn openai_part(part: &Part<'_>) -> Json {
         }
         Part::Audio { data, mime_type } => {
             let format = mime_type.rsplit('/').next().unwrap_or_default();
-            let audio = object(&[("data", (*data).into()), ("format", format.trim_start_matches("x-").into())]);
+            let audio =
+                object(&[("data", (*data).into()), ("format", format.trim_start_matches("x-").into())]);
             object(&[("type", "input_audio".into()), ("input_audio", audio)])
         }
     }

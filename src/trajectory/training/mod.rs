@@ -16,9 +16,7 @@ use super::model::Trajectory;
 use crate::json::{InOrder, Json};
 use crate::protocol::ToolDefinition;
 
-pub use self::options::{
-    ArgumentsForm, Keep, MessageForm, ReasoningForm, ResultForm, SftOptions, ToolsForm,
-};
+pub use self::options::{ArgumentsForm, Keep, MessageForm, ReasoningForm, ResultForm, SftOptions, ToolsForm};
 
 /// A training example: one line of a file for supervised fine-tuning.
 #[derive(Clone, Debug, PartialEq)]
@@ -216,7 +214,10 @@ fn joined(messages: Vec<Json>, options: &SftOptions) -> Vec<Json> {
             None => joined.push((role, blocks)),
         }
     }
-    joined.into_iter().map(|(role, blocks)| object(&[("role", role.into()), ("content", list(&blocks))])).collect()
+    joined
+        .into_iter()
+        .map(|(role, blocks)| object(&[("role", role.into()), ("content", list(&blocks))]))
+        .collect()
 }
 
 fn metadata(trajectory: &Trajectory, calls: usize, omitted: usize) -> Json {
