@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::audit::{AuditLog, Intent, Kind};
 use super::config::{Config, Resolver, ServerEntry};
 use super::connector::{Connector, NoConnector};
-use super::consent::{Consent, Gatekeeper, Grants, Policy, Rules, Subject};
+use super::consent::{AskLimits, Consent, Gatekeeper, Grants, Policy, Rules, Subject};
 use super::containment::{Sandbox, Spawner};
 use super::events::{Bulletin, HostEvent};
 use super::filter::ResultFilter;
@@ -28,7 +28,7 @@ pub struct HostBuilder {
     policy: Arc<dyn Policy>,
     consent: Option<Arc<dyn Consent>>,
     grants: Grants,
-    ask_time: Option<Duration>,
+    ask_limits: AskLimits,
     audit: Option<AuditLog>,
     filter: ResultFilter,
     retry: Retry,
@@ -51,7 +51,7 @@ impl Default for HostBuilder {
             policy: Arc::new(Rules::new()),
             consent: None,
             grants: Grants::default(),
-            ask_time: None,
+            ask_limits: AskLimits::default(),
             audit: None,
             filter: ResultFilter::default(),
             retry: Retry::default(),
@@ -115,7 +115,14 @@ impl HostBuilder {
     /// How long the user may take for an answer. It does not count as time of the call. Default: 5 minutes.
     #[must_use]
     pub fn ask_time(mut self, time: Duration) -> Self {
-        self.ask_time = Some(time);
+        self.ask_limits = self.ask_limits.with_time(time);
+        self
+    }
+
+    /// How much the user is asked, and for how long. Default: [`AskLimits::default`].
+    #[must_use]
+    pub fn ask_limits(mut self, limits: AskLimits) -> Self {
+        self.ask_limits = limits;
         self
     }
 
@@ -239,7 +246,7 @@ impl HostBuilder {
             let _ = log.event(&event.with_detail(answer));
         };
         let gatekeeper =
-            Gatekeeper::new(self.policy, self.consent, self.grants, self.ask_time, on_trouble, on_answer);
+            Gatekeeper::new(self.policy, self.consent, self.grants, self.ask_limits, on_trouble, on_answer);
         let settings = Settings {
             resolver: self.resolver,
             gatekeeper: Arc::new(gatekeeper),
