@@ -80,7 +80,11 @@ pub(crate) const ROWS: &[(&str, &str, &[&str])] = &[
         &["MAX_GRANTS: usize = ", "MAX_BYTES: usize = "],
     ),
     ("a file of grants", "host/consent/store.rs", &["MAX_FILE_BYTES: u64 = "]),
-    ("a text in a question, in characters; a difference", "host/consent/question.rs", &["SHOWN: usize = ", "SHOWN_CHANGE: usize = "]),
+    (
+        "a text in a question, in characters; a difference",
+        "host/consent/question.rs",
+        &["SHOWN: usize = ", "SHOWN_CHANGE: usize = "],
+    ),
     (
         "a server of a host starts: the protocol is settled, its tools are listed",
         "host/builder.rs",
