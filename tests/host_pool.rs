@@ -290,7 +290,8 @@ fn a_key_stays_on_its_connection() {
     let ada = pool.sticky("ada").expect("a conversation");
     assert_eq!(pids(&ada, 5).len(), 1);
     // By its key it is the same; others are elsewhere, as long as there is room.
-    let others = [pool.sticky("bob"), pool.sticky("eve")].map(|other| pids(&other.expect("one"), 3));
+    let [bob, eve] = ["bob", "eve"].map(|key| pool.sticky(key).expect("a conversation"));
+    let others = [&bob, &eve].map(|other| pids(other, 3));
     assert_eq!(pids(&pool.sticky("ada").expect("the same"), 3), pids(&ada, 1));
     assert!(
         others[0].is_disjoint(&others[1]) && others.iter().all(|other| other.is_disjoint(&pids(&ada, 1)))
@@ -309,6 +310,14 @@ fn a_key_stays_on_its_connection() {
     }
     let again = pool.sticky("ada").expect("another");
     assert_eq!(call(&again, "remember").expect("answers"), "1");
+    // It is not leased to others, whoever waits for it.
+    let options = CallOptions::default().with_timeout(Duration::from_secs(1));
+    bob.end();
+    let leases: Vec<_> = (0..3).map_while(|_| pool.lease(&options).ok()).collect();
+    let own = pids(&again, 1);
+    assert!(leases.len() == 1 && leases.iter().all(|lease| pids(lease, 1).is_disjoint(&own)));
+    drop((leases, eve));
+    assert_eq!(call(&again, "remember").expect("answers"), "2");
     again.clone().end();
     assert_eq!(call(&again, "remember").map_err(|error| kind(&error)), Err("SessionEnded"));
     assert_eq!(pool.sticky("k".repeat(1025)).map_err(|error| kind(&error)).err(), Some("InvalidUse"));

@@ -145,5 +145,9 @@ fn listeners_have_a_limit() {
     let error = pool.events(Filter::new().tools()).map(drop).expect_err("too many");
     assert!(matches!(error, Error::Busy(_)), "{error}");
     drop(open);
-    pool.events(Filter::new().tools()).map(drop).expect("there is room again");
+    // The thread that has started the member may just be at one of them.
+    let start = Instant::now();
+    while let Err(error) = pool.events(Filter::new().tools()) {
+        assert!(matches!(error, Error::Busy(_)) && start.elapsed() < LONG, "{error}");
+    }
 }

@@ -227,6 +227,7 @@
 //! | a circuit is open, which doubles; at most | 10 s; 300 s | [`BreakerOptions`](crate::host::resilience::BreakerOptions) |
 //! | between two pings of the members of a pool; for the answer | 30 s; 5 s | [`PoolBuilder::health_checks`](crate::host::pool::PoolBuilder::health_checks) |
 //! | before a member of a pool that does not stay is started again, which doubles; at most; it has stayed | 1 s; 30 s; 10 s | [`PoolBuilder::pauses`](crate::host::pool::PoolBuilder::pauses) |
+//! | a conversation of a pool that nobody holds, without a call | 30 min | |
 //! | all members of a pool tell of the same change | 250 ms | |
 //! | a server of a host starts: the protocol is settled, its tools are listed | 30 s | [`start_time`](crate::host::HostBuilder::start_time) |
 //! | the user answers | 5 min | [`AskLimits`](crate::host::consent::AskLimits) |

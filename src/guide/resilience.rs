@@ -96,7 +96,8 @@
 //!     std::thread::spawn(move || server.serve(far));
 //!     Client::builder().open(near)
 //! })?;
-//! let nine = pool.call("square", Arguments::from_text(r#"{"n": 3}"#)?, &CallOptions::default())?;
+//! let three = Arguments::from_text(r#"{"n": 3}"#).expect("an object");
+//! let nine = pool.call("square", three, &CallOptions::default())?;
 //! assert_eq!(nine.text_content(), "9");
 //! assert!(pool.close(Duration::from_secs(1)).is_drained());
 //! # }

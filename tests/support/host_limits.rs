@@ -57,6 +57,11 @@ pub(crate) const ROWS: &[(&str, &str, &[&str])] = &[
         "host/pool/builder.rs",
         &["first: ", "cap: ", "stable_after: "],
     ),
+    (
+        "a conversation of a pool that nobody holds, without a call",
+        "host/pool/sticky.rs",
+        &["IDLE: Duration = "],
+    ),
     ("all members of a pool tell of the same change", "host/pool/events.rs", &["SETTLING: Duration = "]),
     ("servers that start side by side", "host/builder.rs", &["max_starting: "]),
     ("tools of one server in a host", "host/catalogue.rs", &["MAX_TOOLS: usize = "]),

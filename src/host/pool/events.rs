@@ -66,16 +66,18 @@ impl Shared {
             has_gap: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
         });
+        self.until_one_is_up()?;
+        // Nobody else knows of it yet, so that all that are up are listened to when this returns.
+        self.subscribe(&merged)?;
         {
             let mut sources = lock(&self.sources);
             sources.retain(|source| source.strong_count() > 0);
             if sources.len() >= MAX_OPEN {
                 return Err(Error::Busy(format!("{MAX_OPEN} listen to the changes of the pool already")));
             }
-            // Before the members are looked at: one that comes up meanwhile is listened to by whoever starts it.
             sources.push(Arc::downgrade(&merged));
         }
-        self.until_one_is_up()?;
+        // Who has come up meanwhile. From now on whoever starts a member does it.
         self.subscribe(&merged)?;
         let (due, interrupted) = (VecDeque::new(), HashSet::new());
         Ok(Taking { merged, signalled, due, open: 0, interrupted, is_told: false })
@@ -137,7 +139,9 @@ impl Shared {
 
     /// A member has come up: whoever listens to the pool listens to it as well.
     pub(super) fn subscribe_all(&self) {
-        for merged in self.sources() {
+        // One at a time: who has gone meanwhile is not kept.
+        let sources = lock(&self.sources).clone();
+        for merged in sources.iter().filter_map(Weak::upgrade) {
             if let Err(error) = self.subscribe(&merged) {
                 log::warn!("changes of a member of a pool are not heard: {error}");
             }
