@@ -191,7 +191,7 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// The question need not be shown: another answer was for it too.
+    /// The question is not shown, and does not count: another answer was for it too, or nobody can show it.
     pub(super) fn is_settled(self) {
         if let Some(pace) = lock(&self.desk.state).servers.get_mut(&self.server) {
             pace.shown.pop_back();

@@ -82,7 +82,7 @@ impl Gatekeeper {
         if cancel.is_some_and(CancelToken::is_cancelled) {
             return Err(cancelled(cancel));
         }
-        self.asking.must_be_there()?;
+        self.asking.consent()?;
         let mut place = self.place(subject)?;
         if !place.has_turn() {
             place.wait(cancel, &running.revoked)?;
@@ -99,7 +99,14 @@ impl Gatekeeper {
                 }
             }
         }
-        let answer = self.asking.ask(&place, question, cancel, &running.revoked)?;
+        let thread = match self.asking.thread() {
+            Ok(thread) => thread,
+            Err(error) => {
+                place.is_settled();
+                return Err(error);
+            }
+        };
+        let answer = self.asking.ask(&place, thread, question, cancel, &running.revoked)?;
         // Remembered before the next question has its turn.
         let said = self.answered(subject, answer);
         drop(place);
