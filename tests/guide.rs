@@ -2,6 +2,8 @@
 
 #[path = "support/host_audit_limits.rs"]
 mod host_audit_limits;
+#[path = "support/host_consent_limits.rs"]
+mod host_consent_limits;
 #[path = "support/http_limits.rs"]
 mod http_limits;
 
@@ -239,7 +241,11 @@ const ROWS: &[(&str, &str, &[&str])] = &[
 
 /// The rows of all tables.
 fn rows() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static [&'static str])> {
-    ROWS.iter().chain(http_limits::SERVER).chain(http_limits::CLIENT).chain(host_audit_limits::ROWS)
+    ROWS.iter()
+        .chain(http_limits::SERVER)
+        .chain(http_limits::CLIENT)
+        .chain(host_audit_limits::ROWS)
+        .chain(host_consent_limits::ROWS)
 }
 
 fn source(file: &str) -> String {
@@ -384,6 +390,7 @@ fn the_guide_names_every_thread() {
         "guard/net/resolve.rs",
         "guard/command/capture.rs",
         "host/audit/syncer.rs",
+        "host/consent/asking.rs",
         "host/containment/spawner.rs",
     ] {
         let code = source(file);

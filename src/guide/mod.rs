@@ -31,6 +31,7 @@
 //! | to be a host | |
 //! |---|---|
 //! | [config] | configuration files of other hosts: what they name, secrets, writing them |
+//! | [consent] | what may be done without asking, how the user is asked, and taking it back |
 //!
 //! | to know | |
 //! |---|---|
@@ -47,6 +48,7 @@ pub mod caching;
 pub mod calls;
 pub mod changes;
 pub mod config;
+pub mod consent;
 pub mod containment;
 pub mod eras;
 pub mod errors;

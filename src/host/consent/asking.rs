@@ -184,7 +184,7 @@ impl Asking {
         &self,
         _turn: &Place<'_>,
         busy: Busy,
-        question: Question,
+        question: Box<Question>,
         cancel: Option<&CancelToken>,
         revoked: &CancelToken,
     ) -> Result<Answer> {

@@ -28,7 +28,7 @@ pub(in crate::host) struct Gatekeeper {
 /// What is left to do once the policy and what was answered before are known.
 enum Next {
     Allowed(String),
-    Ask(Question),
+    Ask(Box<Question>),
 }
 
 impl Gatekeeper {
@@ -90,11 +90,11 @@ impl Gatekeeper {
             match self.next(subject) {
                 Ok(Next::Ask(again)) => question = again,
                 Ok(Next::Allowed(why)) => {
-                    place.is_settled();
+                    place.settle();
                     return Ok(why);
                 }
                 Err(error) => {
-                    place.is_settled();
+                    place.settle();
                     return Err(error);
                 }
             }
@@ -102,7 +102,7 @@ impl Gatekeeper {
         let thread = match self.asking.thread() {
             Ok(thread) => thread,
             Err(error) => {
-                place.is_settled();
+                place.settle();
                 return Err(error);
             }
         };
@@ -126,7 +126,8 @@ impl Gatekeeper {
         if let Some(problem) = problem {
             (self.on_trouble)(subject.server(), format!("what was agreed to before is not known: {problem}"));
         }
-        let ask = |before: Option<&Before>, why: &str| Next::Ask(Question::of(subject, before, why));
+        let ask =
+            |before: Option<&Before>, why: &str| Next::Ask(Box::new(Question::of(subject, before, why)));
         Ok(match (decision, known) {
             (_, Known::Refused) => {
                 let why = "the user said no, and not to be asked again in this session";
