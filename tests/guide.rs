@@ -4,6 +4,8 @@
 mod host_audit_limits;
 #[path = "support/host_limits.rs"]
 mod host_limits;
+#[path = "support/host_consent_limits.rs"]
+mod host_consent_limits;
 #[path = "support/http_limits.rs"]
 mod http_limits;
 
@@ -246,6 +248,7 @@ fn rows() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static
         .chain(http_limits::CLIENT)
         .chain(host_audit_limits::ROWS)
         .chain(host_limits::ROWS)
+        .chain(host_consent_limits::ROWS)
 }
 
 fn source(file: &str) -> String {
@@ -390,6 +393,7 @@ fn the_guide_names_every_thread() {
         "guard/net/resolve.rs",
         "guard/command/capture.rs",
         "host/audit/syncer.rs",
+        "host/consent/asking.rs",
         "host/containment/spawner.rs",
         "host/supervisor.rs",
         "host/inner.rs",

@@ -258,3 +258,23 @@
 //! | the last lines of an audit log reach the disk | 2 s | |
 //! | it is seen that an audit file was moved or removed | 1 s | |
 //! | an audit file is let go by a log that was dropped | 250 ms | |
+//!
+//! # A host: asking the user
+//!
+//! | what | default | set by | beyond it |
+//! |---|---|---|---|
+//! | questions to the user about one server that are open | 8 | [`AskLimits::with_waiting`](crate::host::consent::AskLimits::with_waiting) | denied without asking, and told |
+//! | the same that are shown within a minute | 30 | [`AskLimits::with_per_minute`](crate::host::consent::AskLimits::with_per_minute) | denied without asking, and told |
+//! | questions to the user that are shown at a time, each about another server | 4 | [`AskLimits::with_shown`](crate::host::consent::AskLimits::with_shown) | further ones wait |
+//! | servers of which it is known when they were asked about | 4,096 | | those without an open question are forgotten |
+//! | a text of a question, and what has changed, on a terminal | 4,000 and 16,000 characters | `{:#}` shows the whole | the beginning, and how long it is |
+//! | cells of the table by which two definitions are compared | 4,000,000 | | all the old lines are shown, and all the new |
+//! | what is granted for the session, and for always; refused for the session | 10,000 each | | it is asked about each time; the oldest refusal is forgotten |
+//! | the definition of a tool that is agreed to for more than once | 256 KiB | | it is asked about each time |
+//! | a file of grants | 64 MiB | | an error; what does not fit is granted for the session |
+//! | what was taken back while its file could not be written | 1,000 | | everything is taken back |
+//!
+//! | time | default | set by |
+//! |---|---|---|
+//! | the user answers a question; before, that waits to be shown | 300 s for each | [`AskLimits::with_time`](crate::host::consent::AskLimits::with_time) |
+//! | a change of a file of grants waits for that of another process | 5 s | |

@@ -34,6 +34,7 @@
 //! | [consent] | who may start, call and ask what; asking the user, remembering, taking back |
 //! | [config] | configuration files of other hosts: what they name, secrets, writing them |
 //! | [resilience] | failures, restarts, pools: what is tried again, and what never is |
+//! | [consent] | what may be done without asking, how the user is asked, and taking it back |
 //!
 //! | to know | |
 //! |---|---|

@@ -75,6 +75,7 @@
 //! | `mcp-schema` | whoever compiles a schema (feature `validation`) | 1 | compiles it, on a stack that is large enough | when it is done, which is waited for |
 //! | `mcp-resolve` | a [`UrlPolicy`](crate::guard::UrlPolicy) (feature `guard`) | 1 for each name that is looked up, up to 16 | asks the system's resolver, which cannot be interrupted | with the answer; one that is late is left to itself, and counted until then |
 //! | `mcp-capture` | a run of a [`Program`](crate::guard::Program) (feature `guard`) | 2 | reads what the program writes | with the pipe; waited for 1 s after the program's end |
+//! | `mcp-consent` | a host (feature `host`) | on demand, up to 8: twice as many as [questions are shown](crate::host::consent::AskLimits::with_shown) at a time | asks the user, by the program's [`Consent`](crate::host::consent::Consent) | after 10 s without work; one that does not come back is left to itself, and counted |
 //! | `mcp-audit` | an audit log with [`Fsync::Every`](crate::host::audit::Fsync::Every) (feature `host`) | 1 | brings lines to the disk, so long after the first of them was written | with the log, after its last lines; a disk that takes longer than 2 s for them is left to itself and reported |
 //!
 //! They are named, so that `top -H` and debuggers show who works. [`Server::start`](crate::Server::start) blocks the thread that calls it. A server with many connections calls

@@ -152,10 +152,10 @@ impl Asking {
 
     /// # Errors
     /// When nobody can be asked.
-    pub(super) fn must_be_there(&self) -> Result<()> {
+    pub(super) fn consent(&self) -> Result<Arc<dyn Consent>> {
         let why = "the user would have to be asked, and nobody is set to do that: set a Consent \
                    (HostBuilder::consent), or a rule that allows it (HostBuilder::policy)";
-        self.consent.as_ref().map(|_| ()).ok_or_else(|| Error::Denied(why.to_owned()))
+        self.consent.clone().ok_or_else(|| Error::Denied(why.to_owned()))
     }
 
     /// Whether a question of `server` can be asked, now or later; a place is taken then.
@@ -163,25 +163,32 @@ impl Asking {
         self.desk.enter(server)
     }
 
-    /// Asks, and waits for the answer. `_turn` is held meanwhile.
+    /// A thread for one question.
+    ///
+    /// # Errors
+    /// When earlier ones have not come back.
+    pub(super) fn thread(&self) -> Result<Busy> {
+        let busy = Busy::new(&self.busy);
+        if busy.before < self.threads {
+            return Ok(busy);
+        }
+        let why = format!("{} earlier questions have not come back from whoever asks the user", busy.before);
+        Err(Error::Denied(why))
+    }
+
+    /// Asks on the thread `busy`, and waits for the answer. `_turn` is held meanwhile.
     ///
     /// # Errors
     /// [`Error::Denied`] when there is none, or `revoked` fires; [`Error::Cancelled`] when `cancel` fires.
     pub(super) fn ask(
         &self,
         _turn: &Place<'_>,
-        question: Question,
+        busy: Busy,
+        question: Box<Question>,
         cancel: Option<&CancelToken>,
         revoked: &CancelToken,
     ) -> Result<Answer> {
-        self.must_be_there()?;
-        let Some(consent) = self.consent.clone() else { return Ok(Answer::No) };
-        let busy = Busy::new(&self.busy);
-        if busy.before >= self.threads {
-            let why =
-                format!("{} earlier questions have not come back from whoever asks the user", busy.before);
-            return Err(Error::Denied(why));
-        }
+        let consent = self.consent()?;
         let withdrawn = CancelToken::new();
         let (tell, answer) = bounded(1);
         let seen = withdrawn.clone();
@@ -218,7 +225,7 @@ impl Asking {
 }
 
 /// Counts a thread that is with a question, until it is dropped.
-struct Busy {
+pub(super) struct Busy {
     count: Arc<AtomicUsize>,
     before: usize,
 }

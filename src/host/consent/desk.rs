@@ -191,8 +191,8 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// The question need not be shown: another answer was for it too.
-    pub(super) fn is_settled(self) {
+    /// The question is not shown, and does not count: another answer was for it too, or nobody can show it.
+    pub(super) fn settle(self) {
         if let Some(pace) = lock(&self.desk.state).servers.get_mut(&self.server) {
             pace.shown.pop_back();
         }
@@ -279,7 +279,7 @@ mod tests {
         assert!(desk.enter("b").is_ok());
         // One that was settled by another answer was not shown.
         let settled = desk.enter("c").ok().expect("room");
-        settled.is_settled();
+        settled.settle();
         assert_eq!(lock(&desk.state).servers["c"].shown.len(), 0);
     }
 

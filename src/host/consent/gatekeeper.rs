@@ -32,7 +32,7 @@ pub(in crate::host) struct Gatekeeper {
 /// What is left to do once the policy and what was answered before are known.
 enum Next {
     Allowed(String),
-    Ask(Question),
+    Ask(Box<Question>),
 }
 
 impl Gatekeeper {
@@ -88,7 +88,7 @@ impl Gatekeeper {
         if cancel.is_some_and(CancelToken::is_cancelled) {
             return Err(cancelled(cancel));
         }
-        self.asking.must_be_there()?;
+        self.asking.consent()?;
         let mut place = self.place(subject)?;
         if !place.has_turn() {
             place.wait(cancel, &running.revoked)?;
@@ -96,16 +96,23 @@ impl Gatekeeper {
             match self.next(subject) {
                 Ok(Next::Ask(again)) => question = again,
                 Ok(Next::Allowed(why)) => {
-                    place.is_settled();
+                    place.settle();
                     return Ok(why);
                 }
                 Err(error) => {
-                    place.is_settled();
+                    place.settle();
                     return Err(error);
                 }
             }
         }
-        let answer = self.asking.ask(&place, question, cancel, &running.revoked)?;
+        let thread = match self.asking.thread() {
+            Ok(thread) => thread,
+            Err(error) => {
+                place.settle();
+                return Err(error);
+            }
+        };
+        let answer = self.asking.ask(&place, thread, question, cancel, &running.revoked)?;
         // Remembered before the next question has its turn.
         let said = self.answered(subject, answer);
         drop(place);
@@ -125,7 +132,8 @@ impl Gatekeeper {
         if let Some(problem) = problem {
             (self.on_trouble)(subject.server(), format!("what was agreed to before is not known: {problem}"));
         }
-        let ask = |before: Option<&Before>, why: &str| Next::Ask(Question::of(subject, before, why));
+        let ask =
+            |before: Option<&Before>, why: &str| Next::Ask(Box::new(Question::of(subject, before, why)));
         Ok(match (decision, known) {
             (_, Known::Refused) => {
                 let why = "the user said no, and not to be asked again in this session";

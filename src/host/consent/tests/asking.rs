@@ -59,7 +59,8 @@ fn servers_are_asked_about_side_by_side_up_to_a_number() {
         first.2.send(Answer::No).expect("awaited");
         let third = desk.next();
         assert!(third.0.server != first.0.server && third.0.server != second.0.server);
-        (second.2.send(Answer::No).expect("awaited"), third.2.send(Answer::No).expect("awaited"));
+        second.2.send(Answer::No).expect("awaited");
+        third.2.send(Answer::No).expect("awaited");
     });
 }
 
