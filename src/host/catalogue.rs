@@ -14,6 +14,7 @@ use super::names::tool_name;
 use crate::client::{Caller, RemoteTool};
 use crate::json::canonical;
 use crate::protocol::ToolDefinition;
+use crate::registry::RegistryError;
 use crate::tool::ToolRegistry;
 
 /// More tools of one server than this are not offered.
@@ -35,6 +36,8 @@ pub(super) struct Refreshed {
     pub(super) removed: Vec<String>,
     pub(super) changed: Vec<String>,
     pub(super) refused: Vec<HostEvent>,
+    /// A name was another's.
+    pub(super) has_clash: bool,
 }
 
 /// A route that is new, or describes its tool in another way.
@@ -91,6 +94,7 @@ impl Catalogue {
             let route = Arc::new(Route { member: Arc::clone(member), definition: definition.clone(), shown });
             if let Some(other) = wanted.insert(name.clone(), Arc::clone(&route)) {
                 refreshed.refused.push(clash(&name, &route, &other));
+                refreshed.has_clash = true;
                 wanted.insert(name, other);
             }
         }
@@ -100,12 +104,7 @@ impl Catalogue {
             refreshed.removed.push(name);
         }
         for Fresh { name, route, is_new } in fresh {
-            let tool = RemoteTool::new(route.shown.clone(), Arc::clone(caller));
-            let registered = match is_new {
-                true => self.tools.register(tool),
-                false => self.tools.replace(tool).map(drop),
-            };
-            match registered {
+            match self.show(&name, &route, is_new, caller) {
                 Ok(()) if is_new => refreshed.added.push(name),
                 Ok(()) => refreshed.changed.push(name),
                 Err(error) => {
@@ -115,6 +114,34 @@ impl Catalogue {
             }
         }
         refreshed
+    }
+
+    /// Puts the tool of a route into the registry. If there is another route by then, that of whoever made it comes last.
+    fn show(
+        &self,
+        name: &str,
+        route: &Arc<Route>,
+        is_new: bool,
+        caller: &Arc<dyn Caller>,
+    ) -> Result<(), RegistryError> {
+        let tool = |route: &Route| RemoteTool::new(route.shown.clone(), Arc::clone(caller));
+        match is_new {
+            true => self.tools.register(tool(route))?,
+            false => drop(self.tools.replace(tool(route))?),
+        }
+        let mut shown = Some(Arc::clone(route));
+        loop {
+            let current = self.route(name);
+            match (&shown, &current) {
+                (Some(shown), Some(current)) if Arc::ptr_eq(shown, current) => return Ok(()),
+                (_, Some(current)) => drop(self.tools.replace(tool(current))?),
+                (_, None) => {
+                    self.tools.remove(name);
+                    return Ok(());
+                }
+            }
+            shown = current;
+        }
     }
 
     /// Changes the routes alone; returns the names that are gone, and the fresh ones.
@@ -137,7 +164,10 @@ impl Catalogue {
         let mut fresh = Vec::new();
         for (name, route) in wanted {
             match routes.get(&name) {
-                Some(old) if !is_of(old, member) => refreshed.refused.push(clash(&name, &route, old)),
+                Some(old) if !is_of(old, member) => {
+                    refreshed.refused.push(clash(&name, &route, old));
+                    refreshed.has_clash = true;
+                }
                 Some(old) if same(&old.definition, &route.definition) => {}
                 old => {
                     let is_new = old.is_none();

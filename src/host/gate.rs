@@ -91,7 +91,14 @@ impl Inner {
             entry.outcome(&Outcome::of(&outcome));
         }
         self.look_at(member);
-        outcome
+        outcome.map_err(|error| match error {
+            // A model, or a terminal, will see what the server says.
+            Error::Peer(mut error) => {
+                error.message = self.settings.filter.apply_text(error.message);
+                Error::Peer(error)
+            }
+            error => error,
+        })
     }
 
     /// Asks whether a tool may be called.
@@ -113,7 +120,13 @@ impl Inner {
         target: &str,
         cancel: Option<&CancelToken>,
     ) -> Result<Permit> {
-        let permitted = self.settings.gatekeeper.permit(subject, cancel);
+        // Nobody is to be asked any more about a server that is gone.
+        let given_up = CancelToken::new();
+        member.gone.carries(&given_up);
+        if let Some(cancel) = cancel {
+            cancel.carries(&given_up);
+        }
+        let permitted = self.settings.gatekeeper.permit(subject, Some(&given_up));
         if let (Err(error), Some(log)) = (&permitted, &self.settings.audit) {
             let intent =
                 Intent::new(kind).with_server(&member.name).with_target(target).with_detail("not done");
