@@ -31,7 +31,6 @@ use crate::tool::Arguments;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use serde_json::json;
 /// use tinymcp::client::{CallOptions, Caller};
 /// use tinymcp::trajectory::{Recorder, Sink, Trajectories};
 /// use tinymcp::{Arguments, Server, ToolRegistry, testing, tool};
@@ -43,7 +42,8 @@ use crate::tool::Arguments;
 /// let recorder = Recorder::new(Arc::new(client.handle()), &sink);
 ///
 /// let recording = recorder.begin("What is 1 + 2?");
-/// let result = recording.call("add", Arguments::new(&json!({"a": 1, "b": 2}))?, &CallOptions::default())?;
+/// let arguments = Arguments::from_text(r#"{"a": 1, "b": 2}"#).map_err(|e| e.to_string())?;
+/// let result = recording.call("add", arguments, &CallOptions::default())?;
 /// recording.set_answer(format!("It is {}.", result.text_content()));
 /// recording.set_success(true);
 /// recording.end();
