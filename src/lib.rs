@@ -58,6 +58,7 @@
 //! | [`Context`], [`context`] | what a handler sees of its call: cancellation, progress, log messages, who calls, what it may ask |
 //! | [`testing`] | a client and a server in one process, and a peer that follows a script |
 //! | [`transport`] | child processes, stdio, sockets, memory; [`Tap`](transport::Tap) sees every frame |
+//! | [`trajectory`] | [`Recorder`](trajectory::Recorder) records what an agent does; training examples of it; with the [feature](#features) for it |
 //! | [`http`] | [`HttpServer`](http::HttpServer) and [`HttpTransport`](http::HttpTransport): the same over Streamable HTTP, with the [features](#features) for it |
 //! | [`logging`] | a logger for server binaries, and a bridge from it to clients; which level means what |
 //! | [`protocol`], [`method`], [`jsonrpc`] | the messages, the table of methods, JSON-RPC |
@@ -96,6 +97,8 @@
 //! - `http-server`: a server speaks Streamable HTTP, and HTTP+SSE ([`Server::serve_http`], [guide](guide::http)). Adds 17 crates.
 //! - `http-client`: a client reaches such servers ([`Client::connect_http`], [guide](guide::http_client)). Adds 8 crates. `http` is both.
 //! - `tls`: `https` for the client, by rustls; includes `http-client`. Adds 12 crates more.
+//! - `trajectory`: recordings of what agents do, and training examples ([`trajectory::Recorder`], [guide](guide::trajectories)).
+//!   Adds no crate.
 //! - `schemars`: `FnTool::typed` takes any type that derives `JsonSchema` as a tool's arguments.
 //! - `validation`: arguments and structured results are compared with the whole of their JSON Schemas, by
 //!   `json::Validator`. Adds 52 crates and 4.6 MB.
