@@ -8,6 +8,8 @@ mod host_limits;
 mod host_consent_limits;
 #[path = "support/http_limits.rs"]
 mod http_limits;
+#[path = "support/trajectory_limits.rs"]
+mod trajectory_limits;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -249,6 +251,7 @@ fn rows() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static
         .chain(host_audit_limits::ROWS)
         .chain(host_limits::ROWS)
         .chain(host_consent_limits::ROWS)
+    ROWS.iter().chain(http_limits::SERVER).chain(http_limits::CLIENT).chain(trajectory_limits::ROWS)
 }
 
 fn source(file: &str) -> String {

@@ -36,6 +36,11 @@
 //! | [resilience] | failures, restarts, pools: what is tried again, and what never is |
 //! | [consent] | what may be done without asking, how the user is asked, and taking it back |
 //!
+//! | to train models | |
+//! |---|---|
+//! | [trajectories] | recording what an agent does; the format of recordings |
+//! | [training] | training examples in the forms that trainers read |
+//!
 //! | to know | |
 //! |---|---|
 //! | [eras] | the revisions of the protocol, what is in which, and how both sides agree |
@@ -73,4 +78,6 @@ pub mod tasks;
 pub mod testing;
 pub mod threads;
 pub mod tools;
+pub mod training;
+pub mod trajectories;
 pub mod validation;
