@@ -2,10 +2,10 @@
 
 #[path = "support/host_audit_limits.rs"]
 mod host_audit_limits;
-#[path = "support/host_limits.rs"]
-mod host_limits;
 #[path = "support/host_consent_limits.rs"]
 mod host_consent_limits;
+#[path = "support/host_limits.rs"]
+mod host_limits;
 #[path = "support/http_limits.rs"]
 mod http_limits;
 #[path = "support/trajectory_limits.rs"]

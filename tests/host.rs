@@ -12,7 +12,7 @@ use support::alone::{alone, is_alive};
 use support::hosts::{entry, folder, lines};
 use support::peers::{self, LONG, brief, eventually};
 use tinymcp::Error;
-use tinymcp::client::{Address, CallOptions, Caller, Change, Filter};
+use tinymcp::client::{Address, CallNotes, CallOptions, Caller, Change, Filter};
 use tinymcp::host::consent::Rules;
 use tinymcp::host::containment::CommandLine;
 use tinymcp::host::resilience::{Restart, RestartPolicy};
@@ -251,6 +251,18 @@ fn every_server_is_started_in_its_sandbox() {
     host.wait_ready(LONG);
     let environment = format!("/proc/{}/environ", text(&host, "s__pid", json!({})));
     assert!(std::fs::read_to_string(environment).expect("read").contains("TINYMCP_WRAPPED=yes"));
+}
+
+#[test]
+fn who_makes_a_call_can_know_which_way_it_went() {
+    let host = open().server(entry("s", "steady")).start().expect("starts");
+    host.wait_ready(LONG);
+    let notes = CallNotes::new();
+    let options = CallOptions::default().with_notes(&notes);
+    host.call_tool_with("s__echo", json!({"text": "noted"}), &options).expect("answers");
+    assert_eq!(notes.server().as_deref(), Some("s"));
+    assert_eq!(notes.decision(), Some((true, "rule allow */*".to_owned())));
+    assert!(notes.revision().is_some());
 }
 
 #[test]

@@ -63,10 +63,16 @@ impl Inner {
         options: &CallOptions,
         run: &mut dyn FnMut(&ClientHandle, &CallOptions) -> Result<T>,
     ) -> Result<T> {
+        if let Some(notes) = options.notes() {
+            notes.set_server(Arc::clone(&member.name));
+        }
         let permit = match usage {
             Use::Call { route, arguments } => Some(self.permit_call(route, arguments, options)?),
             Use::Read { .. } | Use::Prompt { .. } => None,
         };
+        if let (Some(notes), Some(permit)) = (options.notes(), &permit) {
+            notes.set_decision(true, permit.reason());
+        }
         let entry = self.intend(member, usage.intent(), permit.as_ref().map(Permit::reason))?;
 
         let token = CancelToken::new();
