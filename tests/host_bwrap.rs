@@ -229,6 +229,13 @@ fn marked(mark: &str) -> Vec<String> {
         .collect()
 }
 
+/// How many private folders there are of a process.
+fn left_by(pid: u32) -> usize {
+    let left = fs::read_dir(std::env::temp_dir()).expect("a folder").filter_map(Result::ok);
+    let own = format!("tinymcp-{pid}-");
+    left.filter(|entry| entry.file_name().to_string_lossy().starts_with(&own)).count()
+}
+
 #[test]
 fn a_server_ends_with_its_host_though_it_ignores_the_end_of_its_input() {
     let Some(_alone) = sandboxed() else { return };
@@ -245,6 +252,7 @@ fn a_server_ends_with_its_host_though_it_ignores_the_end_of_its_input() {
     host.kill().expect("killed");
     host.wait().expect("reaped");
     eventually("the server is gone", || marked(&mark).is_empty());
+    assert_eq!(left_by(host.id()), 0);
 }
 
 #[test]
@@ -329,9 +337,7 @@ fn values_of_variables_are_on_no_command_line_and_in_no_file_that_stays() {
         watch.join().expect("no value was seen")
     });
     assert!(seen.0 > 3 && seen.1 > 0, "{seen:?}");
-    let left = fs::read_dir(std::env::temp_dir()).expect("a folder").filter_map(Result::ok);
-    let own = format!("tinymcp-{}-", std::process::id());
-    assert_eq!(left.filter(|entry| entry.file_name().to_string_lossy().starts_with(&own)).count(), 0);
+    assert_eq!(left_by(std::process::id()), 0);
 }
 
 #[test]

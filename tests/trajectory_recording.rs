@@ -11,7 +11,7 @@ use tinymcp::client::{
 use tinymcp::json::Json;
 use tinymcp::protocol::{
     CallToolResult, Content, GetPromptResult, Prompt, ReadResourceResult, Resource, ResourceContents,
-    TextResourceContents, ToolDefinition,
+    ToolDefinition,
 };
 use tinymcp::testing::{Pair, pair};
 use tinymcp::trajectory::{
@@ -27,9 +27,7 @@ fn calculator() -> Pair {
     };
     let fail = tool! { fn fail() -> Result<String, ToolError> { Err(ToolError::new("no")) } };
     let tools = ToolRegistry::new().with(add).and_then(|tools| tools.with(fail)).expect("tools");
-    let note = FnResource::new("note://plan", "plan", |_| {
-        Ok(TextResourceContents::new("note://plan", "first this").into())
-    });
+    let note = FnResource::new(Resource::new("note://plan", "plan"), |_| "first this");
     let resources = ResourceRegistry::new().with(note).expect("a resource");
     let server = Server::builder("calculator", "1.0.0").tools(tools).resources(resources).build();
     pair(&server.expect("a server")).expect("a pair")
@@ -230,7 +228,7 @@ fn lines_written_again_are_the_same() {
     recording.call("add", arguments(&json!({"a": 1, "b": 2})), &plain()).expect("a sum");
     recording.call("gone", Arguments::empty(), &plain()).expect_err("unknown");
     recording.read_resource("note://plan".into(), &plain()).expect("a note");
-    recording.list_prompts(&plain()).expect("prompts");
+    recording.list_prompts(&plain()).expect_err("it has no prompts");
     let mut step = StepEvent::new(1, "add");
     step.reward = Some(0.25);
     step.observation = Some(Json::null());

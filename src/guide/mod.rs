@@ -30,8 +30,16 @@
 //!
 //! | to be a host | |
 //! |---|---|
+//! | [host] | many servers behind one registry: starting, names, failures |
+//! | [consent] | who may start, call and ask what; asking the user, remembering, taking back |
 //! | [config] | configuration files of other hosts: what they name, secrets, writing them |
+//! | [resilience] | failures, restarts, pools: what is tried again, and what never is |
 //! | [consent] | what may be done without asking, how the user is asked, and taking it back |
+//!
+//! | to train models | |
+//! |---|---|
+//! | [trajectories] | recording what an agent does; the format of recordings |
+//! | [training] | training examples in the forms that trainers read |
 //!
 //! | to know | |
 //! |---|---|
@@ -54,6 +62,7 @@ pub mod eras;
 pub mod errors;
 pub mod features;
 pub mod guarding;
+pub mod host;
 pub mod http;
 pub mod http_client;
 pub mod limits;
@@ -62,10 +71,13 @@ pub mod operating;
 pub mod platforms;
 pub mod prompts;
 pub mod questions;
+pub mod resilience;
 pub mod resources;
 pub mod starting;
 pub mod tasks;
 pub mod testing;
 pub mod threads;
 pub mod tools;
+pub mod training;
+pub mod trajectories;
 pub mod validation;

@@ -37,6 +37,16 @@ impl Asking {
         Self { inner, member: Arc::downgrade(member), handler }
     }
 
+    /// The question with a text that can be shown.
+    fn harmless<P: Clone>(&self, asked: &Asked<P>, text: impl Fn(&mut P) -> &mut String) -> Asked<P> {
+        let mut params = asked.params().clone();
+        if let Some(inner) = self.inner.upgrade() {
+            let text = text(&mut params);
+            *text = inner.settings.filter.apply_text(std::mem::take(text));
+        }
+        asked.with_params(params)
+    }
+
     fn there(&self) -> Result<(Arc<Inner>, Arc<Member>)> {
         let inner = self.inner.upgrade().ok_or_else(closed)?;
         Ok((inner, self.member.upgrade().ok_or_else(closed)?))
@@ -100,7 +110,10 @@ impl ClientHandler for Asking {
             )
         });
         match admitted {
-            Ok((permit, entry)) => noted(entry, unless_revoked(&permit, self.handler.elicit(form))),
+            Ok((permit, entry)) => noted(
+                entry,
+                unless_revoked(&permit, self.handler.elicit(&self.harmless(form, |form| &mut form.message))),
+            ),
             Err(_) => Ok(ElicitResult::decline()),
         }
     }
@@ -115,17 +128,22 @@ impl ClientHandler for Asking {
             )
         });
         match admitted {
-            Ok((permit, entry)) => noted(entry, unless_revoked(&permit, self.handler.elicit_url(url))),
+            Ok((permit, entry)) => noted(
+                entry,
+                unless_revoked(&permit, self.handler.elicit_url(&self.harmless(url, |url| &mut url.message))),
+            ),
             Err(_) => Ok(ElicitResult::decline()),
         }
     }
 
     fn sample(&self, request: &Asked<CreateMessageParams>) -> Result<CreateMessageResult, ErrorObject> {
         let (inner, member) = self.there().map_err(|_| refused())?;
+        let harmless = inner.settings.filter.apply_sample(&member.name, request.params().clone());
+        let harmless = request.with_params(harmless.map_err(|_| refused())?);
         let subject = Subject::sample(&member.name, &member.configured, request.params());
         let admitted = inner.admit(&member, Kind::Sample, &subject, request);
         let (permit, entry) = admitted.map_err(|_| refused())?;
-        let answer = self.handler.sample(request).and_then(|result| {
+        let answer = self.handler.sample(&harmless).and_then(|result| {
             let subject = Subject::sample_answer(&member.name, &member.configured, &result);
             let cancel = Some(request.cancel_token());
             let answer = inner.permit(&subject, &member, Kind::Sample, request.key(), cancel);

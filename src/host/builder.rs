@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::audit::AuditLog;
+use super::audit::{AuditLog, Intent, Kind};
 use super::config::{Config, Resolver, ServerEntry};
 use super::connector::{Connector, NoConnector};
-use super::consent::{AskLimits, Consent, Gatekeeper, Grants, Policy, Rules};
+use super::consent::{AskLimits, Consent, Gatekeeper, Grants, Policy, Rules, Subject};
 use super::containment::{Sandbox, Spawner};
 use super::events::{Bulletin, HostEvent};
 use super::filter::ResultFilter;
@@ -16,6 +16,7 @@ use super::inner::Inner;
 use super::resilience::{BreakerOptions, RestartPolicy, Retry};
 use crate::client::{ClientBuilder, ClientHandler};
 use crate::error::Result;
+use crate::transport::Environment;
 
 type Tune = Arc<dyn Fn(&str, ClientBuilder) -> ClientBuilder + Send + Sync>;
 type Contain = Arc<dyn Fn(&ServerEntry) -> Option<Arc<dyn Sandbox>> + Send + Sync>;
@@ -33,6 +34,7 @@ pub struct HostBuilder {
     retry: Retry,
     restart: RestartPolicy,
     breaker: BreakerOptions,
+    environment: Environment,
     contain: Option<Contain>,
     connector: Arc<dyn Connector>,
     handler: Option<Arc<dyn ClientHandler>>,
@@ -55,6 +57,7 @@ impl Default for HostBuilder {
             retry: Retry::default(),
             restart: RestartPolicy::default(),
             breaker: BreakerOptions::default(),
+            environment: Environment::default(),
             contain: None,
             connector: Arc::new(NoConnector),
             handler: None,
@@ -159,6 +162,13 @@ impl HostBuilder {
         self
     }
 
+    /// Which variables of this process every server gets that is started, beside those of its entry. Default: [`Environment::Base`].
+    #[must_use]
+    pub fn environment(mut self, environment: Environment) -> Self {
+        self.environment = environment;
+        self
+    }
+
     /// Contains every server that is started.
     #[must_use]
     pub fn sandbox(self, sandbox: impl Sandbox + 'static) -> Self {
@@ -227,7 +237,16 @@ impl HostBuilder {
         let on_trouble = move |server: &str, problem: String| {
             told.tell(&HostEvent::Trouble { server: Arc::from(server), problem });
         };
-        let gatekeeper = Gatekeeper::new(self.policy, self.consent, self.grants, self.ask_limits, on_trouble);
+        let log = self.audit.clone();
+        let on_answer = move |subject: &Subject<'_>, answer: &str| {
+            let Some(log) = &log else { return };
+            let target = subject.tool().map_or_else(|| subject.kind().to_string(), |tool| tool.name.clone());
+            let event = Intent::new(Kind::Consent).with_server(subject.server()).with_target(&target);
+            // A log that must be written is asked for the call itself.
+            let _ = log.event(&event.with_detail(answer));
+        };
+        let gatekeeper =
+            Gatekeeper::new(self.policy, self.consent, self.grants, self.ask_limits, on_trouble, on_answer);
         let settings = Settings {
             resolver: self.resolver,
             gatekeeper: Arc::new(gatekeeper),
@@ -236,6 +255,7 @@ impl HostBuilder {
             retry: self.retry,
             restart: self.restart,
             breaker: self.breaker,
+            environment: self.environment,
             contain: self.contain,
             spawner: Spawner::start()?,
             connector: self.connector,
@@ -268,6 +288,7 @@ pub(super) struct Settings {
     pub(super) retry: Retry,
     pub(super) restart: RestartPolicy,
     pub(super) breaker: BreakerOptions,
+    pub(super) environment: Environment,
     pub(super) contain: Option<Contain>,
     pub(super) spawner: Spawner,
     pub(super) connector: Arc<dyn Connector>,

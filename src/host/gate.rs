@@ -91,7 +91,14 @@ impl Inner {
             entry.outcome(&Outcome::of(&outcome));
         }
         self.look_at(member);
-        outcome
+        outcome.map_err(|error| match error {
+            // A model, or a terminal, will see what the server says.
+            Error::Peer(mut error) => {
+                error.message = self.settings.filter.apply_text(error.message);
+                Error::Peer(error)
+            }
+            error => error,
+        })
     }
 
     /// Asks whether a tool may be called.

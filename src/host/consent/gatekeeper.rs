@@ -19,12 +19,16 @@ use crate::sync::CancelToken;
 /// Told: the server, and what it did too often, or what does not work with its consent.
 type OnTrouble = Box<dyn Fn(&str, String) + Send + Sync>;
 
+/// Told: what the user was asked about, and the answer.
+type OnAnswer = Box<dyn Fn(&Subject<'_>, &str) + Send + Sync>;
+
 /// Decides about everything that a host does.
 pub(in crate::host) struct Gatekeeper {
     policy: Arc<dyn Policy>,
     grants: Grants,
     asking: Asking,
     on_trouble: OnTrouble,
+    on_answer: OnAnswer,
     /// What was agreed to before cannot be read, and somebody was told.
     is_file_broken: AtomicBool,
 }
@@ -42,10 +46,11 @@ impl Gatekeeper {
         grants: Grants,
         limits: AskLimits,
         on_trouble: impl Fn(&str, String) + Send + Sync + 'static,
+        on_answer: impl Fn(&Subject<'_>, &str) + Send + Sync + 'static,
     ) -> Self {
         let asking = Asking::new(consent, limits);
-        let on_trouble = Box::new(on_trouble);
-        Self { policy, grants, asking, on_trouble, is_file_broken: AtomicBool::new(false) }
+        let (on_trouble, on_answer) = (Box::new(on_trouble), Box::new(on_answer));
+        Self { policy, grants, asking, on_trouble, on_answer, is_file_broken: AtomicBool::new(false) }
     }
 
     #[cfg(test)]
@@ -181,6 +186,7 @@ impl Gatekeeper {
             Answer::Session => (true, "the user said yes, for the session"),
             Answer::Always => (true, "the user said yes, always"),
         };
+        (self.on_answer)(subject, said);
         if !matches!(answer, Answer::Once | Answer::No) {
             if let Err(problem) = self.grants.remember(subject, answer) {
                 // It counts all the same, at least this time.

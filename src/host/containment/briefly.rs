@@ -55,7 +55,10 @@ impl PrivateFolder {
 
 impl Drop for PrivateFolder {
     fn drop(&mut self) {
-        if let Err(e) = fs::remove_dir_all(&self.0) {
+        // It may be gone already.
+        let removed = fs::remove_dir_all(&self.0);
+        if let Err(e) = removed.or_else(|e| if e.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(e) })
+        {
             log::warn!("cannot remove {}: {e}", self.0.display());
         }
     }

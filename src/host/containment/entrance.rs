@@ -145,7 +145,8 @@ fn script(tools: &Tools, inherited: &[u32], has_seccomp: bool) -> String {
         script +=
             "for d in null zero full random urandom; do mount --bind -o ro /dev/$d /dev/$d || exit 1; done; ";
     }
-    script += r#"exec 3<"$1" && rm -f -- "$1" || exit 1; shift; "#;
+    // Now, so that nothing is left even if this program is killed.
+    script += r#"exec 3<"$1" && rm -r -- "${1%/*}" || exit 1; shift; "#;
     if has_seccomp {
         script += r#"exec 4<"$1" || exit 1; shift; "#;
     }
@@ -185,7 +186,8 @@ fn inheritable() -> io::Result<Vec<u32>> {
     Ok(found)
 }
 
-/// A file of options that set the command's variables. bwrap reads it by a descriptor; the script removes its name before.
+/// A file of options that set the command's variables. bwrap reads it by a descriptor; the script removes it and its
+/// folder before.
 fn variables(folder: &briefly::PrivateFolder, command: &CommandLine) -> Result<PathBuf> {
     let mut options = Vec::new();
     for (name, value) in &command.env {

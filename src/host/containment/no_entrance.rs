@@ -8,23 +8,27 @@ use crate::{Error, Result};
 
 /// Never found.
 #[derive(Clone, Debug)]
-pub(super) enum Tools {}
+pub(super) struct Tools;
 
 impl Tools {
     pub(super) fn find(_bwrap: &Path) -> Result<Self> {
-        Err(Error::Unsupported("the sandbox by bwrap needs Linux".into()))
+        Err(needs_linux())
     }
 
     pub(super) fn try_out(&self, _options: Vec<OsString>) -> Result<()> {
-        match *self {}
+        Err(needs_linux())
     }
 }
 
 pub(super) fn enter(
-    tools: &Tools,
+    _tools: &Tools,
     _command: CommandLine,
     _options: Vec<OsString>,
     _seccomp: Option<&Path>,
 ) -> Result<CommandLine> {
-    match *tools {}
+    Err(needs_linux())
+}
+
+fn needs_linux() -> Error {
+    Error::Unsupported("the sandbox by bwrap needs Linux".into())
 }

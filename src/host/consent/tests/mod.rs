@@ -76,7 +76,7 @@ fn gatekeeper(
     let on_trouble = move |server: &str, problem| {
         tell.lock().expect("no panic").push(format!("{server}: {problem}"));
     };
-    (Gatekeeper::new(Arc::new(policy), user, grants.clone(), limits, on_trouble), told)
+    (Gatekeeper::new(Arc::new(policy), user, grants.clone(), limits, on_trouble, |_, _| {}), told)
 }
 
 fn asks(user: &User, grants: &Grants) -> Gatekeeper {
