@@ -251,7 +251,7 @@ fn rows() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static
         .chain(host_audit_limits::ROWS)
         .chain(host_limits::ROWS)
         .chain(host_consent_limits::ROWS)
-    ROWS.iter().chain(http_limits::SERVER).chain(http_limits::CLIENT).chain(trajectory_limits::ROWS)
+        .chain(trajectory_limits::ROWS)
 }
 
 fn source(file: &str) -> String {

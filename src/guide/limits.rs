@@ -212,11 +212,6 @@
 //! | events of a host that wait for who watches | 1,024 | | the oldest are lost, and [`HostEvent::Missed`](crate::host::HostEvent::Missed) tells how many |
 //! | those who listen to changes by a host; changes that wait for one of them | 64; 64 | | [`Error::Busy`](crate::Error::Busy); the rest waits as marks |
 //! | servers that are asked for a list side by side | 16 | | further ones are asked after them |
-//! | questions that are shown at a time | 4 | [`AskLimits`](crate::host::consent::AskLimits) | further ones wait |
-//! | questions of one server that are open, and that are shown within a minute | 8 and 30 | likewise | denied, and an event tells of it |
-//! | what is granted and kept; a definition with it | 10,000; 256 KiB | | asked each time |
-//! | a file of grants | 64 MiB | | not read |
-//! | a text in a question, in characters; a difference | 4,000; 16,000 | | cut, and it says so |
 //!
 //! | time | default | set by |
 //! |---|---|---|
@@ -230,8 +225,6 @@
 //! | a conversation of a pool that nobody holds, without a call | 30 min | |
 //! | all members of a pool tell of the same change | 250 ms | |
 //! | a server of a host starts: the protocol is settled, its tools are listed | 30 s | [`start_time`](crate::host::HostBuilder::start_time) |
-//! | the user answers | 5 min | [`AskLimits`](crate::host::consent::AskLimits) |
-//! | another process changes the file of grants | 5 s | |
 //!
 //! # A host: its audit log and its result filter
 //!

@@ -73,28 +73,9 @@ pub(crate) const ROWS: &[(&str, &str, &[&str])] = &[
         &["MAX_OPEN: usize = ", "QUEUE: usize = "],
     ),
     ("servers that are asked for a list side by side", "host/caller.rs", &["SIDE_BY_SIDE: usize = "]),
-    ("questions that are shown at a time", "host/consent/asking.rs", &["shown: "]),
-    (
-        "questions of one server that are open, and that are shown within a minute",
-        "host/consent/asking.rs",
-        &["waiting: ", "per_minute: "],
-    ),
-    (
-        "what is granted and kept; a definition with it",
-        "host/consent/grants.rs",
-        &["MAX_GRANTS: usize = ", "MAX_BYTES: usize = "],
-    ),
-    ("a file of grants", "host/consent/store.rs", &["MAX_FILE_BYTES: u64 = "]),
-    (
-        "a text in a question, in characters; a difference",
-        "host/consent/question.rs",
-        &["SHOWN: usize = ", "SHOWN_CHANGE: usize = "],
-    ),
     (
         "a server of a host starts: the protocol is settled, its tools are listed",
         "host/builder.rs",
         &["start_time: "],
     ),
-    ("the user answers", "host/consent/asking.rs", &["time: "]),
-    ("another process changes the file of grants", "host/consent/turn.rs", &["TURN_TIME: Duration = "]),
 ];
