@@ -182,11 +182,11 @@ fn taking_back_ends_a_call_whose_outcome_is_unknown_then() {
 fn the_time_for_asking_is_not_the_calls() {
     let user = User::who(|_| {
         // A user who takes longer than the call may.
-        let _ = CancelToken::new().wait_timeout(Duration::from_millis(400));
+        let _ = CancelToken::new().wait_timeout(Duration::from_millis(1_200));
         Answer::Once
     });
     let host = started(host().consent(user).server(entry("s", "steady")));
-    let options = CallOptions::default().with_timeout(Duration::from_millis(300));
+    let options = CallOptions::default().with_timeout(Duration::from_secs(1));
     let arguments = json!({"text": "late"});
     let arguments = Arguments::new(&arguments).expect("an object");
     let result = host.call("s__echo", arguments, &options).expect("in time");

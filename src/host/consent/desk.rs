@@ -193,6 +193,9 @@ impl Place<'_> {
 
     /// The question is not shown, and does not count: another answer was for it too, or nobody can show it.
     pub(super) fn settle(self) {
+        if !self.has_turn {
+            return;
+        }
         if let Some(pace) = lock(&self.desk.state).servers.get_mut(&self.server) {
             pace.shown.pop_back();
         }

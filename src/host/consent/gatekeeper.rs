@@ -1,7 +1,9 @@
 //! [`Gatekeeper`]: policy, what was answered before, and the user, in this order.
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::asking::{Answer, AskLimits, Asking, Consent};
 use super::desk::{Place, cancelled, taken_back};
@@ -27,6 +29,8 @@ pub(in crate::host) struct Gatekeeper {
     asking: Asking,
     on_trouble: OnTrouble,
     on_answer: OnAnswer,
+    /// What was agreed to before cannot be read, and somebody was told.
+    is_file_broken: AtomicBool,
 }
 
 /// What is left to do once the policy and what was answered before are known.
@@ -44,8 +48,9 @@ impl Gatekeeper {
         on_trouble: impl Fn(&str, String) + Send + Sync + 'static,
         on_answer: impl Fn(&Subject<'_>, &str) + Send + Sync + 'static,
     ) -> Self {
+        let asking = Asking::new(consent, limits);
         let (on_trouble, on_answer) = (Box::new(on_trouble), Box::new(on_answer));
-        Self { policy, grants, asking: Asking::new(consent, limits), on_trouble, on_answer }
+        Self { policy, grants, asking, on_trouble, on_answer, is_file_broken: AtomicBool::new(false) }
     }
 
     #[cfg(test)]
@@ -81,42 +86,45 @@ impl Gatekeeper {
         running: &Running,
         cancel: Option<&CancelToken>,
     ) -> Result<String> {
-        let mut question = match self.next(subject)? {
+        let question = match self.next(subject)? {
             Next::Allowed(why) => return Ok(why),
             Next::Ask(question) => question,
         };
-        if cancel.is_some_and(CancelToken::is_cancelled) {
-            return Err(cancelled(cancel));
-        }
+        still_wanted(running, cancel)?;
         self.asking.consent()?;
         let mut place = self.place(subject)?;
-        if !place.has_turn() {
-            place.wait(cancel, &running.revoked)?;
-            // Another question may have been answered for this one as well.
-            match self.next(subject) {
-                Ok(Next::Ask(again)) => question = again,
-                Ok(Next::Allowed(why)) => {
-                    place.settle();
-                    return Ok(why);
+        let settled = match self.ready(subject, &mut place, question, running, cancel) {
+            Ok(Next::Ask(question)) => match self.asking.thread() {
+                Ok(thread) => {
+                    let answer = self.asking.ask(&place, thread, question, cancel, &running.revoked)?;
+                    // Remembered before the next question has its turn, which is when `place` is dropped.
+                    return self.answered(subject, answer);
                 }
-                Err(error) => {
-                    place.settle();
-                    return Err(error);
-                }
-            }
-        }
-        let thread = match self.asking.thread() {
-            Ok(thread) => thread,
-            Err(error) => {
-                place.settle();
-                return Err(error);
-            }
+                Err(error) => Err(error),
+            },
+            Ok(Next::Allowed(why)) => Ok(why),
+            Err(error) => Err(error),
         };
-        let answer = self.asking.ask(&place, thread, question, cancel, &running.revoked)?;
-        // Remembered before the next question has its turn.
-        let said = self.answered(subject, answer);
-        drop(place);
-        said
+        place.settle();
+        settled
+    }
+
+    /// Waits for the turn of a question, and looks whether it is still to be asked then.
+    fn ready(
+        &self,
+        subject: &Subject<'_>,
+        place: &mut Place<'_>,
+        question: Box<Question>,
+        running: &Running,
+        cancel: Option<&CancelToken>,
+    ) -> Result<Next> {
+        if place.has_turn() {
+            return Ok(Next::Ask(question));
+        }
+        place.wait(cancel, &running.revoked)?;
+        still_wanted(running, cancel)?;
+        // Another question may have been answered for this one as well.
+        self.next(subject)
     }
 
     /// # Errors
@@ -128,27 +136,35 @@ impl Gatekeeper {
             Ok(decision) => decision,
             Err(_) => return Err(Error::Denied("the policy panicked".to_owned())),
         };
-        let (known, problem) = self.grants.find(subject);
-        if let Some(problem) = problem {
-            (self.on_trouble)(subject.server(), format!("what was agreed to before is not known: {problem}"));
+        if self.grants.refuse(subject) {
+            let why = "the user said no, and not to be asked again in this session";
+            return Err(Error::Denied(why.to_owned()));
         }
+        if let Decision::Allow(why) = decision {
+            return Ok(Next::Allowed(why));
+        }
+        let (known, problem) = self.grants.find(subject);
+        self.tell_of_file(subject.server(), problem);
         let ask =
             |before: Option<&Before>, why: &str| Next::Ask(Box::new(Question::of(subject, before, why)));
         Ok(match (decision, known) {
-            (_, Known::Refused) => {
-                let why = "the user said no, and not to be asked again in this session";
-                return Err(Error::Denied(why.to_owned()));
-            }
-            (Decision::Allow(why), _) => Next::Allowed(why),
-            (Decision::AllowUnlessChanged(why), Known::Nothing | Known::Granted(_)) => Next::Allowed(why),
             (Decision::AllowUnlessChanged(_), Known::Changed(before)) => {
                 ask(Some(&before), "it is not what you agreed to")
             }
             (Decision::Ask(_), Known::Granted(how)) => Next::Allowed(how.to_owned()),
             (Decision::Ask(why), Known::Changed(before)) => ask(Some(&before), &why),
             (Decision::Ask(why), Known::Nothing) => ask(None, &why),
+            (Decision::Allow(why) | Decision::AllowUnlessChanged(why), _) => Next::Allowed(why),
             (Decision::Deny(why), _) => return Err(Error::Denied(why)),
         })
+    }
+
+    /// Once, until it is well again.
+    fn tell_of_file(&self, server: &str, problem: Option<io::Error>) {
+        let is_news = self.is_file_broken.swap(problem.is_some(), Ordering::Relaxed) != problem.is_some();
+        if let Some(problem) = problem.filter(|_| is_news) {
+            (self.on_trouble)(server, format!("what was agreed to before is not known: {problem}"));
+        }
     }
 
     fn place(&self, subject: &Subject<'_>) -> Result<Place<'_>> {
@@ -179,6 +195,13 @@ impl Gatekeeper {
         }
         if is_yes { Ok(said.to_owned()) } else { Err(Error::Denied(said.to_owned())) }
     }
+}
+
+fn still_wanted(running: &Running, cancel: Option<&CancelToken>) -> Result<()> {
+    if running.revoked.is_cancelled() {
+        return Err(taken_back());
+    }
+    if cancel.is_some_and(CancelToken::is_cancelled) { Err(cancelled(cancel)) } else { Ok(()) }
 }
 
 fn denied(subject: &Subject<'_>, why: &str) -> Error {

@@ -71,8 +71,6 @@ pub struct Refusal {
 
 /// What is known of a subject.
 pub(super) enum Known {
-    /// The user does not want to be asked about it.
-    Refused,
     /// The user agreed to it; how.
     Granted(&'static str),
     /// The user agreed to something else under this name.
@@ -253,20 +251,24 @@ impl Grants {
         written.map(|kept| kept + forgotten + ended.len())
     }
 
+    /// Whether the user does not want to be asked about `subject`.
+    pub(super) fn refuse(&self, subject: &Subject<'_>) -> bool {
+        let tool = subject.tool().map(|tool| tool.name.as_str());
+        let is_about = |refusal: &Refusal| {
+            (refusal.kind, refusal.server.as_str(), refusal.tool.as_deref())
+                == (subject.kind(), subject.server(), tool)
+        };
+        lock(&self.0.state).refused.iter().any(is_about)
+    }
+
     /// What is known of `subject`, and what is wrong with the file, by which nothing is granted then.
     pub(super) fn find(&self, subject: &Subject<'_>) -> (Known, Option<io::Error>) {
         let tool = subject.tool().map(|tool| tool.name.as_str());
         let (kind, server) = (subject.kind(), subject.server());
-        let is_about =
-            |of: QuestionKind, on: &str, name: Option<&str>| of == kind && on == server && name == tool;
-        let is_meant = |grant: &Grant| is_about(grant.kind, &grant.server, grant.tool.as_deref());
-        let mut about: Vec<_> = {
-            let state = lock(&self.0.state);
-            if state.refused.iter().any(|no| is_about(no.kind, &no.server, no.tool.as_deref())) {
-                return (Known::Refused, None);
-            }
-            state.session.iter().filter(|grant| is_meant(grant)).cloned().collect()
-        };
+        let is_meant =
+            |grant: &Grant| (grant.kind, &*grant.server, grant.tool.as_deref()) == (kind, server, tool);
+        let session = |state: &State| state.session.iter().filter(|grant| is_meant(grant)).cloned().collect();
+        let mut about: Vec<Grant> = session(&lock(&self.0.state));
         let problem = self.kept(is_meant).map(|kept| about.extend(kept)).err();
         let (configured, bound_to) = (subject.configured(), subject.bound_to());
         let mut before: Option<&Grant> = None;

@@ -182,6 +182,7 @@ fn what_is_no_file_of_grants_grants_nothing_and_is_kept() {
         // It is remembered for the session, as it cannot be kept.
         call(&gate, "s", &tool("t", "")).expect("for the session");
         assert_eq!(fs::read_to_string(&file).expect("text"), broken);
+        assert_eq!(told.len(), 2);
         assert!(opened.revoke_all().is_err());
         denied(call(&gate, "s", &tool("t", "")));
     }
