@@ -57,6 +57,7 @@
 //! | [`prompt`](mod@prompt), [`completion`] | [`prompt!`](macro@prompt), [`PromptRegistry`]; what completes the arguments of both |
 //! | [`Context`], [`context`] | what a handler sees of its call: cancellation, progress, log messages, who calls, what it may ask |
 //! | [`host`] | many servers behind one registry, under the user's control, with the feature of that name |
+//! | [`functions`] | tools in the formats of language models' interfaces, both ways |
 //! | [`guard`] | for servers whose arguments become paths, URLs or commands, with the feature of that name |
 //! | [`testing`] | a client and a server in one process, and a peer that follows a script |
 //! | [`transport`] | child processes, stdio, sockets, memory; [`Tap`](transport::Tap) sees every frame |

@@ -75,4 +75,4 @@
 //! # One of many callers
 //!
 //! A host is a [`Caller`](crate::client::Caller), as a client is, and a pool. What is written for one works with any:
-//! function calling, recorders, environments.
+//! [function calling](super::functions), recorders, environments.

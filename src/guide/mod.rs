@@ -23,6 +23,7 @@
 //! | [starting] | child processes, sockets, their environment and their end |
 //! | [http_client] | servers over HTTP: headers and tokens, proxies, TLS, connections that break |
 //! | [containment] | servers that may do little: sandboxes, limits, containers, and how each ends |
+//! | [functions] | tools in the formats of language models, and a model's calls answered |
 //! | [calls] | progress, cancellation, timeouts, traces, ping |
 //! | [caching] | results that are used again |
 //! | [errors] | what goes wrong, who sees it, what to do |
@@ -34,7 +35,6 @@
 //! | [consent] | who may start, call and ask what; asking the user, remembering, taking back |
 //! | [config] | configuration files of other hosts: what they name, secrets, writing them |
 //! | [resilience] | failures, restarts, pools: what is tried again, and what never is |
-//! | [consent] | what may be done without asking, how the user is asked, and taking it back |
 //!
 //! | to train models | |
 //! |---|---|
@@ -61,6 +61,7 @@ pub mod containment;
 pub mod eras;
 pub mod errors;
 pub mod features;
+pub mod functions;
 pub mod guarding;
 pub mod host;
 pub mod http;

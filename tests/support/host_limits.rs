@@ -65,7 +65,7 @@ pub(crate) const ROWS: &[(&str, &str, &[&str])] = &[
     ("all members of a pool tell of the same change", "host/pool/events.rs", &["SETTLING: Duration = "]),
     ("servers that start side by side", "host/builder.rs", &["max_starting: "]),
     ("tools of one server in a host", "host/catalogue.rs", &["MAX_TOOLS: usize = "]),
-    ("the name of a tool in a host, in characters", "host/names.rs", &["MAX: usize = "]),
+    ("the name of a tool in a host, in characters", "functions/names.rs", &["MAX: usize = "]),
     ("events of a host that wait for who watches", "host/events.rs", &["MAX_WAITING: usize = "]),
     (
         "those who listen to changes by a host; changes that wait for one of them",
