@@ -9,7 +9,9 @@ use tinymcp::context::Ability;
 use tinymcp::json::{Json, Object};
 use tinymcp::protocol::{ElicitFormParams, ElicitParams, ElicitResult, PrimitiveSchema, RequestedSchema};
 use tinymcp::testing::{Pair, pair_with};
-use tinymcp::trajectory::{EventKind, InputEvent, InputLog, Recorder, Sink, Trajectories, Trajectory, WireRecorder};
+use tinymcp::trajectory::{
+    EventKind, InputEvent, InputLog, Recorder, Sink, Trajectories, Trajectory, WireRecorder,
+};
 use tinymcp::{
     Arguments, Client, Context, ErrorObject, ProtocolVersion, Server, ToolError, ToolRegistry, tool,
 };
@@ -98,7 +100,8 @@ fn frames_are_written_as_they_passed() {
     let path = std::env::temp_dir().join(format!("tinymcp-wire-{}.jsonl", std::process::id()));
     let _ = fs::remove_file(&path);
     let echo = tool! { fn echo(text: String) -> String { text } };
-    let server = Server::builder("echo", "1.0.0").tools(ToolRegistry::new().with(echo).expect("a tool")).build();
+    let server =
+        Server::builder("echo", "1.0.0").tools(ToolRegistry::new().with(echo).expect("a tool")).build();
     let server = server.expect("a server");
     for round in 0..2 {
         let wire = WireRecorder::open(&path).expect("a file");

@@ -64,6 +64,7 @@ pub mod operating;
 pub mod platforms;
 pub mod prompts;
 pub mod questions;
+pub mod registry;
 pub mod resources;
 pub mod starting;
 pub mod tasks;

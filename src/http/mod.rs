@@ -19,6 +19,8 @@
 mod client;
 mod headers;
 mod mirrored;
+#[cfg(all(feature = "http-client", feature = "host"))]
+pub mod registry;
 #[cfg(feature = "http-server")]
 mod server;
 mod value;
