@@ -33,6 +33,7 @@
 //! | [host] | many servers behind one registry: starting, names, failures |
 //! | [consent] | who may start, call and ask what; asking the user, remembering, taking back |
 //! | [config] | configuration files of other hosts: what they name, secrets, writing them |
+//! | [registry] | finding servers that others have published, and setting them up |
 //!
 //! | to know | |
 //! |---|---|

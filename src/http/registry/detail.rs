@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
+use super::page::SHOWN_CHARS;
 use crate::host::filter::{visible, visible_line};
 use crate::json::{FromJson, JsonError, Members, Object, shortened};
 
@@ -123,9 +124,6 @@ pub struct Field {
     /// What `{name}` in the value stands for.
     pub variables: BTreeMap<String, Field>,
 }
-
-/// So much of a text for people is kept.
-const SHOWN_CHARS: usize = 2_000;
 
 /// The items of a list.
 pub(super) fn each(raw: &RawValue) -> Result<Vec<&RawValue>, JsonError> {

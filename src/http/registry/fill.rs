@@ -16,6 +16,8 @@ pub(super) struct Filler<'a> {
     /// What the ids of inputs begin with: two servers that want an `API_KEY` are not to get the same one.
     prefix: String,
     options: &'a SetupOptions,
+    /// What was chosen, by key.
+    chosen: BTreeMap<&'a str, Vec<String>>,
     /// Inputs of the entry, by id, with what they were made of.
     asked: BTreeMap<String, (Field, Input)>,
     order: Vec<String>,
@@ -27,8 +29,14 @@ pub(super) struct Filler<'a> {
 
 impl<'a> Filler<'a> {
     pub(super) fn new(server: &str, options: &'a SetupOptions) -> Self {
+        let prefix = format!("{}.", key_of(server));
+        let mut chosen: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for (key, value) in &options.values {
+            let key = key.strip_prefix(&prefix).unwrap_or(key);
+            chosen.entry(key).or_default().push(value.clone());
+        }
         let (asked, order, optional, known) = Default::default();
-        Self { prefix: format!("{}.", key_of(server)), options, asked, order, optional, known }
+        Self { prefix, options, chosen, asked, order, optional, known }
     }
 
     /// What the value becomes: several texts where several were chosen, none if it is left out.
@@ -63,7 +71,7 @@ impl<'a> Filler<'a> {
             return Ok(vec![fixed]);
         }
         self.known.insert(key.clone());
-        if let Some(chosen) = self.chosen(&key) {
+        if let Some(chosen) = self.chosen.get(key.as_str()) {
             check_chosen(&key, chosen, field, is_repeated)?;
             return Ok(chosen.clone());
         }
@@ -166,15 +174,9 @@ impl<'a> Filler<'a> {
         unreachable!("there are more numbers than fields")
     }
 
-    fn chosen(&self, key: &str) -> Option<&'a Vec<String>> {
-        let options = self.options;
-        options.values.get(key).or_else(|| options.values.get(&format!("{}{key}", self.prefix)))
-    }
-
     /// What is to be asked for, and what could be given.
     pub(super) fn finish(mut self) -> Result<(Vec<Input>, Vec<Input>), SetupError> {
-        let is_known = |key: &str| self.known.contains(key.strip_prefix(&self.prefix).unwrap_or(key));
-        if let Some(unknown) = self.options.values.keys().find(|key| !is_known(key)) {
+        if let Some(unknown) = self.chosen.keys().find(|key| !self.known.contains(**key)) {
             let known: Vec<_> = self.known.iter().map(String::as_str).collect();
             let known = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
             let problem = format!("no value can be chosen for {}, but for {known}", visible_line(unknown));

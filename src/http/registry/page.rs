@@ -103,6 +103,9 @@ const OFFICIAL: &str = "io.modelcontextprotocol.registry/official";
 const MAX_NAME_CHARS: usize = 200;
 const MAX_VERSION_CHARS: usize = 255;
 
+/// So much of a text for people is kept.
+pub(super) const SHOWN_CHARS: usize = 2_000;
+
 impl Page {
     /// # Errors
     /// When `raw` is no page at all.
@@ -144,7 +147,8 @@ fn claimed_name(item: &RawValue) -> Option<String> {
 /// Whether `name` is one by the registry's rules: a namespace, a slash, a name.
 pub(super) fn is_name(name: &str) -> bool {
     let is_part = |part: &str, more: &str| {
-        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+        part.contains(|c: char| c.is_ascii_alphanumeric())
+            && part.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
     };
     name.len() <= MAX_NAME_CHARS
         && name.split_once('/').is_some_and(|(space, name)| is_part(space, ".-") && is_part(name, "._-"))

@@ -1,6 +1,7 @@
 //! [`Setup`]: a configuration entry, made of what a registry says.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::fmt;
 
 use super::command::{self, is_header_name};
 use super::detail::{Package, PackageTransport, Remote, RemoteKind};
@@ -22,13 +23,27 @@ use crate::url::Url;
 ///     .with_value("API_KEY", "${env:WEATHER_KEY}"); // a secret is only named
 /// # let _ = options;
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct SetupOptions {
     pub(super) name: Option<String>,
-    pub(super) values: BTreeMap<String, Vec<String>>,
+    /// By key, in the order in which they were given.
+    pub(super) values: Vec<(String, String)>,
     pub(super) secrets_from_environment: bool,
     pub(super) allows_deleted: bool,
+}
+
+/// Without the values, as somebody may give a secret in spite of all.
+impl fmt::Debug for SetupOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys: Vec<_> = self.values.iter().map(|(key, _)| key).collect();
+        f.debug_struct("SetupOptions")
+            .field("name", &self.name)
+            .field("values", &keys)
+            .field("secrets_from_environment", &self.secrets_from_environment)
+            .field("allows_deleted", &self.allows_deleted)
+            .finish()
+    }
 }
 
 impl SetupOptions {
@@ -51,7 +66,7 @@ impl SetupOptions {
     /// The value may name what it takes: `${env:NAME}`. That of a secret must. Given several times, it is an argument that is repeated.
     #[must_use]
     pub fn with_value(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
-        self.values.entry(key_of(&key.into())).or_default().push(value.into());
+        self.values.push((key_of(&key.into()), value.into()));
         self
     }
 
