@@ -276,7 +276,7 @@ fn one_broken_server_hides_no_other() {
         with("remotes", json!({"a": 1})),
         with("packages", json!([5, {"registryType": "npm"}, good["server"]["packages"][0].clone()])),
     ];
-    let all: Vec<_> = [&[good.clone()][..], &bad, &odd, &[good.clone()]].concat();
+    let all: Vec<_> = [std::slice::from_ref(&good), &bad, &odd, std::slice::from_ref(&good)].concat();
     let page = list(answer(page(&all, None))).expect("a page");
     assert_eq!((page.servers.len(), page.broken.len()), (2 + odd.len(), bad.len()));
     let places: Vec<_> = page.broken.iter().map(|broken| broken.index).collect();

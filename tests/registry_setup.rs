@@ -38,7 +38,7 @@ fn setup(listing: &Listing) -> Setup {
 
 fn line(entry: &ServerEntry) -> String {
     let Reach::Command(command) = &entry.reach else { panic!("a command") };
-    [&[command.command.clone()], command.args.as_slice()].concat().join(" ")
+    [std::slice::from_ref(&command.command), &command.args].concat().join(" ")
 }
 
 fn env<'a>(entry: &'a ServerEntry, name: &str) -> Option<&'a str> {

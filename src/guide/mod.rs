@@ -34,6 +34,13 @@
 //! | [consent] | who may start, call and ask what; asking the user, remembering, taking back |
 //! | [config] | configuration files of other hosts: what they name, secrets, writing them |
 //! | [registry] | finding servers that others have published, and setting them up |
+//! | [resilience] | failures, restarts, pools: what is tried again, and what never is |
+//! | [consent] | what may be done without asking, how the user is asked, and taking it back |
+//!
+//! | to train models | |
+//! |---|---|
+//! | [trajectories] | recording what an agent does; the format of recordings |
+//! | [training] | training examples in the forms that trainers read |
 //!
 //! | to know | |
 //! |---|---|
@@ -66,10 +73,13 @@ pub mod platforms;
 pub mod prompts;
 pub mod questions;
 pub mod registry;
+pub mod resilience;
 pub mod resources;
 pub mod starting;
 pub mod tasks;
 pub mod testing;
 pub mod threads;
 pub mod tools;
+pub mod training;
+pub mod trajectories;
 pub mod validation;
