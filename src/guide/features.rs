@@ -93,6 +93,7 @@
 //! | results kept by hints of the server | [caching](crate::guide::caching) |
 //! | several questions at once, steps that are done once | [asking](crate::guide::asking#what-may-run-twice), [several at once](crate::guide::questions#several-at-once) |
 //! | files of one folder, URLs of the public Internet, programs without a shell (feature `guard`) | [guarding](crate::guide::guarding) |
+//! | servers that others have published (features `http-client` and `host`) | [finding servers](crate::guide::registry) |
 //! | trace context | [trace context](crate::guide::calls#trace-context) |
 //! | calls that fail alone, sessions that end, servers that are restarted | [connections that break](crate::guide::http_client#connections-that-break) |
 //! | several servers that share the calls of a client | [replicas](crate::guide::operating#several-replicas) |

@@ -180,6 +180,9 @@
 //! | the id of an event that is sent back | 4 KiB | | ignored: the stream cannot be continued after that event |
 //! | redirects of one request | 5 | | the call fails |
 //! | tries to open a stream again that bring nothing, in a row | 5 | [`stream_tries`](crate::http::HttpTransport::stream_tries) | the call fails; what a Legacy server says by itself is not heard, with a warning |
+//! | an answer of a registry of servers | 8 MiB | [`max_answer_bytes`](crate::http::registry::ServerRegistry::max_answer_bytes) | an error |
+//! | pages of a registry's list; servers that a search finds, before its last page | 10,000; 1,000 | | the rest is not read |
+//! | a server's name in a registry; its version; a text for people, in characters | 200; 255; 2,000 | | not read; not read; cut |
 //!
 //! | time | default | set by |
 //! |---|---|---|
@@ -192,6 +195,7 @@
 //! | the first event of a server that may speak HTTP+SSE | 5 s | |
 //! | a stream stays open after its answer, while others come | 500 ms | |
 //! | a connection that nobody uses, unless the server says less | 30 s | |
+//! | an answer of a registry of servers, all of it | 30 s | [`answer_time`](crate::http::registry::ServerRegistry::answer_time) |
 //!
 //! # A host
 //!

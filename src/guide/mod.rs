@@ -34,6 +34,7 @@
 //! | [host] | many servers behind one registry: starting, names, failures |
 //! | [consent] | who may start, call and ask what; asking the user, remembering, taking back |
 //! | [config] | configuration files of other hosts: what they name, secrets, writing them |
+//! | [registry] | finding servers that others have published, and setting them up |
 //! | [resilience] | failures, restarts, pools: what is tried again, and what never is |
 //!
 //! | to train models | |
@@ -72,6 +73,7 @@ pub mod operating;
 pub mod platforms;
 pub mod prompts;
 pub mod questions;
+pub mod registry;
 pub mod resilience;
 pub mod resources;
 pub mod starting;

@@ -10,6 +10,7 @@
 //! | [`SealedStates`] | `http-server` | what a call learned travels with its client |
 //! | [`EventStore`], [`MemoryEvents`] | `http-server` | what was sent, for Legacy clients whose connection broke |
 //! | [`HttpTransport`], [`OutgoingRequest`] | `http-client` | reaches a server; for short [`Client::connect_http`](crate::Client::connect_http) |
+//! | `registry` | `http-client` and `host` | finds servers that others have published |
 //!
 //! `http` is both; `tls` adds `https` to the client.
 //!
@@ -19,6 +20,8 @@
 mod client;
 mod headers;
 mod mirrored;
+#[cfg(all(feature = "http-client", feature = "host"))]
+pub mod registry;
 #[cfg(feature = "http-server")]
 mod server;
 mod value;

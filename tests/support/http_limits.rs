@@ -152,6 +152,18 @@ pub(crate) const CLIENT: &[(&str, &str, &[&str])] = &[
         "http/client/agents.rs",
         &["IDLE: Duration = "],
     ),
+    ("an answer of a registry of servers", "http/registry/ask.rs", &["MAX_ANSWER_BYTES: usize = "]),
+    (
+        "pages of a registry's list; servers that a search finds, before its last page",
+        "http/registry/ask.rs",
+        &["MAX_PAGES: usize = ", "MAX_FOUND: usize = "],
+    ),
+    (
+        "a server's name in a registry; its version; a text for people, in characters",
+        "http/registry/page.rs",
+        &["MAX_NAME_CHARS: usize = ", "MAX_VERSION_CHARS: usize = ", "SHOWN_CHARS: usize = "],
+    ),
+    ("an answer of a registry of servers, all of it", "http/registry/ask.rs", &["ANSWER_TIME: Duration = "]),
 ];
 
 /// Constants of `src/http` that nobody can run into: sizes of pieces, forms on the wire, what is shown of something.

@@ -19,6 +19,8 @@ mod answer;
 #[cfg(feature = "host")]
 mod connector;
 mod exchange;
+#[cfg(feature = "host")]
+mod fetch;
 mod learned;
 mod line;
 mod link;
@@ -38,6 +40,8 @@ use std::time::Duration;
 
 #[cfg(feature = "host")]
 pub use self::connector::HttpConnector;
+#[cfg(feature = "host")]
+pub(super) use self::fetch::{Fetcher, Unfetched};
 use self::learned::Learned;
 use self::line::Line;
 use self::link::{HttpLink, HttpReader, HttpWriter};

@@ -16,7 +16,7 @@ use crate::transport::FailureKind;
 use crate::url::Url;
 
 /// So many redirects are followed.
-const MAX_REDIRECTS: usize = 5;
+pub(super) const MAX_REDIRECTS: usize = 5;
 
 /// So much of a page of text is shown.
 const SHOWN_CHARS: usize = 200;
@@ -155,7 +155,7 @@ impl Line {
 }
 
 impl Call<'_> {
-    fn run(
+    pub(super) fn run(
         &self,
         agent: &Agent,
         uri: &Uri,
@@ -272,7 +272,7 @@ impl Head {
     }
 
     /// Where the reply leads on to.
-    fn redirect(&self, url: &Url, verb: &Method) -> Result<Option<Url>, Trouble> {
+    pub(super) fn redirect(&self, url: &Url, verb: &Method) -> Result<Option<Url>, Trouble> {
         let Some(location) = self.headers.get(LOCATION).filter(|_| self.status.is_redirection()) else {
             return Ok(None);
         };
