@@ -35,6 +35,9 @@ mod notes_server;
 /// What stands for "as long as it takes".
 const MAX_TURNS: usize = 20;
 
+/// What is done with the tools.
+type Run<'a> = dyn FnMut(&ToolRegistry) -> Result<(), Box<dyn Error>> + 'a;
+
 /// Says what comes next in a conversation: a message of the assistant.
 trait Model {
     fn next(&mut self, messages: &[Json], tools: &Json) -> Result<Json, Box<dyn Error>>;
@@ -66,10 +69,7 @@ fn model(args: &[String]) -> Result<(Box<dyn Model>, String), Box<dyn Error>> {
 }
 
 /// Gathers local and remote tools in one registry.
-fn with_tools(
-    notes: &Path,
-    run: &mut dyn FnMut(&ToolRegistry) -> Result<(), Box<dyn Error>>,
-) -> Result<(), Box<dyn Error>> {
+fn with_tools(notes: &Path, run: &mut Run<'_>) -> Result<(), Box<dyn Error>> {
     let word_count = tool! {
         /// Count the words of a text
         fn word_count(text: String) -> usize { text.split_whitespace().count() }

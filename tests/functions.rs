@@ -279,6 +279,6 @@ fn what_was_a_function_can_be_served() {
         assert_eq!(result.text_content(), r#"add {"a": 1, "b": 2}"#);
     }
     let broken = Json::parse(r#"[{"name": "a"}, {"description": "nameless"}]"#).expect("JSON");
-    let error = import(&broken, |_, _| Ok::<_, ToolError>("")).err().expect("no function").to_string();
+    let error = import(&broken, |_, _| Ok::<_, ToolError>("")).expect_err("no function").to_string();
     assert!(error.contains('1') && error.contains("name"), "{error}");
 }

@@ -32,7 +32,7 @@ use strings::Changes;
 
 /// Makes what a server sends fit to be shown to a model. Clones share their checks.
 ///
-/// - Terminal commands, marks that change the direction of text, and what cannot be seen are [made visible](visible), in texts,
+/// - Terminal commands, marks that change the direction of text, and what cannot be seen are [made visible](visible()), in texts,
 ///   names, descriptions and in the strings of structured results and schemas.
 /// - What is too large is cut, see [`Caps`], and says so.
 /// - Each block says in its `_meta` under [`PROVENANCE`] which server it comes from; no server can write that itself.
