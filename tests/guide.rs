@@ -6,6 +6,8 @@ mod host_audit_limits;
 mod host_limits;
 #[path = "support/http_limits.rs"]
 mod http_limits;
+#[path = "support/trajectory_limits.rs"]
+mod trajectory_limits;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -246,6 +248,7 @@ fn rows() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static
         .chain(http_limits::CLIENT)
         .chain(host_audit_limits::ROWS)
         .chain(host_limits::ROWS)
+        .chain(trajectory_limits::ROWS)
 }
 
 fn source(file: &str) -> String {

@@ -67,7 +67,9 @@ fn whoever_is_killed_loses_at_most_the_last_line() {
             .spawn()
             .expect("a child");
         let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-        let told = lines.map(|line| line.expect("text")).filter_map(|line| line.split("recorded ").nth(1)?.parse::<u64>().ok());
+        let told = lines
+            .map(|line| line.expect("text"))
+            .filter_map(|line| line.split("recorded ").nth(1)?.parse::<u64>().ok());
         let told = told.take(10 + usize::try_from(round).expect("small")).last().expect("it records");
         child.kill().expect("killed");
         child.wait().expect("ended");
@@ -75,10 +77,15 @@ fn whoever_is_killed_loses_at_most_the_last_line() {
         let mut read = Trajectories::open(&path).expect("a file");
         let all: Vec<_> = read.by_ref().map(|one| one.expect("a trajectory")).collect();
         assert_eq!((all.len() as u64, read.broken()), (round, 0));
-        let last = all.iter().map(|one| one.tool_calls().count() as u64).nth(usize::try_from(round - 1).expect("small"));
+        let last = all
+            .iter()
+            .map(|one| one.tool_calls().count() as u64)
+            .nth(usize::try_from(round - 1).expect("small"));
         assert!(last.is_some_and(|calls| calls > told), "{last:?} of {told}");
         for one in &all {
-            assert!(one.end().is_none() && one.events().iter().zip(0..).all(|(event, place)| event.seq == place));
+            assert!(
+                one.end().is_none() && one.events().iter().zip(0..).all(|(event, place)| event.seq == place)
+            );
         }
     }
     fs::remove_file(path).expect("removed");

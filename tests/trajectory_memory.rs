@@ -39,8 +39,11 @@ fn memory_does_not_grow_with_what_is_recorded_nor_with_what_is_read() {
         for _ in 0..episodes {
             let recording = recorder.begin("an episode");
             for _ in 0..100 {
-                let arguments = Arguments::from_text(r#"{"text":"some arguments of a usual length, no more"}"#);
-                recording.call("letters", arguments.expect("an object"), &CallOptions::default()).expect("letters");
+                let arguments =
+                    Arguments::from_text(r#"{"text":"some arguments of a usual length, no more"}"#);
+                recording
+                    .call("letters", arguments.expect("an object"), &CallOptions::default())
+                    .expect("letters");
             }
         }
     };

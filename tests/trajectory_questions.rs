@@ -9,7 +9,9 @@ use tinymcp::context::Ability;
 use tinymcp::json::{Json, Object};
 use tinymcp::protocol::{ElicitFormParams, ElicitParams, ElicitResult, PrimitiveSchema, RequestedSchema};
 use tinymcp::testing::{Pair, pair_with};
-use tinymcp::trajectory::{EventKind, InputEvent, InputLog, Recorder, Sink, Trajectories, Trajectory, WireRecorder};
+use tinymcp::trajectory::{
+    EventKind, InputEvent, InputLog, Recorder, Sink, Trajectories, Trajectory, WireRecorder,
+};
 use tinymcp::{
     Arguments, Client, Context, ErrorObject, ProtocolVersion, Server, ToolError, ToolRegistry, tool,
 };
@@ -98,7 +100,8 @@ fn frames_are_written_as_they_passed() {
     let path = std::env::temp_dir().join(format!("tinymcp-wire-{}.jsonl", std::process::id()));
     let _ = fs::remove_file(&path);
     let echo = tool! { fn echo(text: String) -> String { text } };
-    let server = Server::builder("echo", "1.0.0").tools(ToolRegistry::new().with(echo).expect("a tool")).build();
+    let server =
+        Server::builder("echo", "1.0.0").tools(ToolRegistry::new().with(echo).expect("a tool")).build();
     let server = server.expect("a server");
     for round in 0..2 {
         let wire = WireRecorder::open(&path).expect("a file");
@@ -126,4 +129,50 @@ fn frames_are_written_as_they_passed() {
     assert_eq!(calls[1].1["params"]["arguments"]["text"], "round 1 😀\n\u{0}");
     let answers = frames.iter().filter(|(way, frame)| *way == "received" && frame.get("result").is_some());
     assert_eq!(answers.count(), frames.len() - frames.iter().filter(|(way, _)| *way == "sent").count());
+}
+
+#[test]
+fn a_question_that_may_be_of_two_calls_is_of_neither() {
+    let (log, sink) = (InputLog::new(Polite), Sink::memory());
+    let client = asking(&log, ProtocolVersion::V2025_11_25);
+    let (arrived, goes_on) = crossbeam_channel::bounded::<()>(1);
+    let (lets_go, waits) = crossbeam_channel::bounded::<()>(1);
+    struct Held(crossbeam_channel::Sender<()>, crossbeam_channel::Receiver<()>, tinymcp::ClientHandle);
+    impl Caller for Held {
+        fn call(
+            &self,
+            name: &str,
+            arguments: Arguments<'_>,
+            options: &CallOptions,
+        ) -> tinymcp::Result<tinymcp::protocol::CallToolResult> {
+            if name == "held" {
+                self.0.send(()).expect("somebody waits");
+                self.1.recv().expect("it goes on");
+                return Ok(tinymcp::protocol::CallToolResult::default());
+            }
+            Caller::call(&self.2, name, arguments, options)
+        }
+        fn list_tools(
+            &self,
+            options: &CallOptions,
+        ) -> tinymcp::Result<tinymcp::client::List<tinymcp::protocol::ToolDefinition>> {
+            Caller::list_tools(&self.2, options)
+        }
+    }
+    let recorder = Recorder::new(Arc::new(Held(arrived, waits, client.handle())), &sink).with_inputs(&log);
+    let held = recorder.begin("held");
+    let holding =
+        std::thread::spawn(move || held.call("held", Arguments::empty(), &CallOptions::default()).map(drop));
+    goes_on.recv().expect("it is held");
+    let asked = recorder.begin("asked");
+    let arguments = Arguments::from_text(r#"{"text":"please"}"#).expect("an object");
+    asked.call("ask", arguments, &CallOptions::default()).expect("a result");
+    lets_go.send(()).expect("it is held");
+    holding.join().expect("no panic").expect("a result");
+    drop((asked, recorder));
+    let all = read(&sink);
+    let with_input =
+        all.iter().filter(|one| !inputs(one).is_empty()).map(|one| one.task_description().to_owned());
+    assert_eq!(with_input.collect::<Vec<_>>(), [""], "that of the recorder itself");
+    assert_eq!((all.len(), sink.open_trajectories()), (3, 0));
 }

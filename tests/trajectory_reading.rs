@@ -109,7 +109,8 @@ fn events_out_of_order_are_put_in_order_and_gaps_are_seen() {
     let file = lines(&[begun("a"), at(2), at(1), ended("a", 3)]);
     let read = Trajectories::new(&file[..]).next().expect("one").expect("whole");
     assert!(read.is_complete());
-    let texts: Vec<_> = read.tool_calls().filter_map(|call| Some(call.result.as_ref()?.text_content())).collect();
+    let texts: Vec<_> =
+        read.tool_calls().filter_map(|call| Some(call.result.as_ref()?.text_content())).collect();
     assert_eq!(texts, ["1", "2"]);
     let file = lines(&[begun("a"), at(2), ended("a", 3)]);
     assert!(!Trajectories::new(&file[..]).next().expect("one").expect("whole").is_complete());
@@ -117,9 +118,17 @@ fn events_out_of_order_are_put_in_order_and_gaps_are_seen() {
 
 #[test]
 fn only_so_many_are_put_together_at_a_time() {
-    let file = lines(&[begun("a"), begun("b"), Event::new("a", 1, call("t", "")), begun("c"), ended("a", 2), ended("b", 1)]);
+    let file = lines(&[
+        begun("a"),
+        begun("b"),
+        Event::new("a", 1, call("t", "")),
+        begun("c"),
+        ended("a", 2),
+        ended("b", 1),
+    ]);
     let read: Vec<_> = Trajectories::new(&file[..]).max_open(2).map(|read| read.expect("whole")).collect();
-    let seen: Vec<_> = read.iter().map(|one| (one.id(), one.begin().is_some(), one.end().is_some())).collect();
+    let seen: Vec<_> =
+        read.iter().map(|one| (one.id(), one.begin().is_some(), one.end().is_some())).collect();
     // `b` was silent for longest as `c` began. What came of it later has no beginning.
     assert_eq!(seen, [("b", true, false), ("a", true, true), ("b", false, true), ("c", true, false)]);
 
@@ -146,7 +155,8 @@ fn offsets_lead_back_to_the_line() {
     let file = lines(&[begun("a"), begun("ü😀"), ended("a", 1)]);
     for read in Lines::new(&file[..]) {
         let read = read.expect("a line");
-        let bytes = &file[usize::try_from(read.offset).expect("small")..][..usize::try_from(read.length).expect("small")];
+        let bytes = &file[usize::try_from(read.offset).expect("small")..]
+            [..usize::try_from(read.length).expect("small")];
         assert_eq!(Line::parse(std::str::from_utf8(bytes).expect("UTF-8")).expect("a line"), read.line);
     }
 }
@@ -163,8 +173,12 @@ fn files_with_the_same_ids_stay_apart() {
     fs::write(&two.0, [&torn[..], b"{\"event\":"].concat()).expect("written");
     let merged = merge([&one.0, &two.0], &Sink::open(&both.0).expect("a file")).expect("merged");
     assert_eq!((merged.events, merged.broken), (6, 1));
-    let read: Vec<_> = Trajectories::open(&both.0).expect("a file").map(|read| read.expect("whole")).collect();
-    let seen: Vec<_> = read.iter().map(|one| (one.id(), one.tool_calls().next().map(|call| call.record.tool.as_str()))).collect();
+    let read: Vec<_> =
+        Trajectories::open(&both.0).expect("a file").map(|read| read.expect("whole")).collect();
+    let seen: Vec<_> = read
+        .iter()
+        .map(|one| (one.id(), one.tool_calls().next().map(|call| call.record.tool.as_str())))
+        .collect();
     assert_eq!(seen, [("1:7", Some("a")), ("2:7", Some("b"))]);
     assert!(read.iter().all(|one| one.is_complete() && one.tools().is_some()));
     let text = fs::read_to_string(&both.0).expect("a file");
@@ -205,7 +219,9 @@ fn figures_are_of_each_tool_and_bounded() {
     for n in 0..2000_u32 {
         let mut one = Trajectory::new("x");
         one.push(call(&format!("tool {n}"), ""));
-        one.push(ToolCallRecord::new("same", json!({})).with_duration(Duration::from_millis(u64::from(n) + 1)));
+        one.push(
+            ToolCallRecord::new("same", json!({})).with_duration(Duration::from_millis(u64::from(n) + 1)),
+        );
         one.set_success(n % 4 == 0);
         one.set_total_reward(f64::from(n));
         statistics.add(&one);
@@ -220,7 +236,12 @@ fn figures_are_of_each_tool_and_bounded() {
     let median = took.percentile(50.0).expect("some").as_secs_f64();
     assert!((0.97..1.03).contains(&median), "{median}");
     let table = statistics.to_string();
-    assert!(table.starts_with("2000 trajectories, success rate 25.0 %, mean reward 999.500, 4000 calls, 0 errors\n"), "{table}");
+    assert!(
+        table.starts_with(
+            "2000 trajectories, success rate 25.0 %, mean reward 999.500, 4000 calls, 0 errors\n"
+        ),
+        "{table}"
+    );
     assert!(table.contains("1000.50 ms") && table.contains(OTHERS), "{table}");
 }
 
@@ -228,7 +249,11 @@ fn figures_are_of_each_tool_and_bounded() {
 fn the_plain_document_has_the_agreed_shape_and_comes_back() {
     let file = Scratch::new("plain");
     let mut written = Trajectory::new("What is 1 + 2?");
-    let pictures = CallToolResult::new(vec![Content::text("3"), Content::image("AA==", "image/png"), Content::text("é")]);
+    let pictures = CallToolResult::new(vec![
+        Content::text("3"),
+        Content::image("AA==", "image/png"),
+        Content::text("é"),
+    ]);
     written.push(call("add", "").with_result(pictures));
     written.push(ToolCallRecord::new("fail", json!({})).with_result(CallToolResult::error("no")));
     written.set_final_answer("3");
@@ -237,11 +262,21 @@ fn the_plain_document_has_the_agreed_shape_and_comes_back() {
     let text = fs::read_to_string(&file.0).expect("a file");
     assert!(text.contains("9007199254740993"), "{text}");
     let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    let names: Vec<_> = text.lines().filter(|line| line.starts_with("  \"")).map(|line| line.trim().split('"').nth(1)).collect();
-    assert_eq!(names, ["task_description", "tool_calls", "final_answer", "success", "total_reward"].map(Some));
+    let names: Vec<_> = text
+        .lines()
+        .filter(|line| line.starts_with("  \""))
+        .map(|line| line.trim().split('"').nth(1))
+        .collect();
+    assert_eq!(
+        names,
+        ["task_description", "tool_calls", "final_answer", "success", "total_reward"].map(Some)
+    );
     let first = &document["tool_calls"][0];
     assert_eq!(first["result"], json!({"content": ["3", "é"]}));
-    assert_eq!((&first["tool_name"], &first["duration_ms"], &first["is_error"]), (&json!("add"), &json!(1.5), &json!(false)));
+    assert_eq!(
+        (&first["tool_name"], &first["duration_ms"], &first["is_error"]),
+        (&json!("add"), &json!(1.5), &json!(false))
+    );
     assert!(first["timestamp"].as_f64().is_some_and(|seconds| (1.7e9..1e10).contains(&seconds)), "{first}");
     assert_eq!((&document["success"], &document["total_reward"]), (&json!(false), &json!(0.0)));
 
@@ -256,7 +291,8 @@ fn the_plain_document_has_the_agreed_shape_and_comes_back() {
     assert!((calls[0].timestamp() - first["timestamp"].as_f64().expect("a number")).abs() < 2e-6);
     // Once more, and it is the same.
     read.save_trajectory(&file.0).expect("saved");
-    let again: serde_json::Value = serde_json::from_str(&fs::read_to_string(&file.0).expect("a file")).expect("JSON");
+    let again: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&file.0).expect("a file")).expect("JSON");
     assert_eq!(again["tool_calls"][0]["arguments"], first["arguments"]);
 }
 
@@ -291,7 +327,10 @@ fn a_document_of_another_program_is_read() {
     )
     .expect("written");
     let read = Trajectory::load_trajectory(&file.0).expect("a document");
-    assert_eq!((read.task_description(), read.success(), read.total_reward()), ("café 😀", Some(true), Some(1.0)));
+    assert_eq!(
+        (read.task_description(), read.success(), read.total_reward()),
+        ("café 😀", Some(true), Some(1.0))
+    );
     let call = read.tool_calls().next().expect("a call");
     assert_eq!(call.arguments.as_str(), r#"{"a":9007199254740993}"#);
     assert_eq!(call.event.time_us, 1_785_196_800_237_500);
@@ -304,6 +343,7 @@ fn a_document_of_another_program_is_read() {
 fn what_is_pushed_stands_before_the_end() {
     let mut one = trajectory("a", &["t"]);
     one.push(call("u", ""));
-    let kinds: Vec<_> = one.events().iter().map(|event| (event.seq, matches!(event.kind, EventKind::End(_)))).collect();
+    let kinds: Vec<_> =
+        one.events().iter().map(|event| (event.seq, matches!(event.kind, EventKind::End(_)))).collect();
     assert_eq!(kinds, [(0, false), (1, false), (2, false), (3, true)]);
 }

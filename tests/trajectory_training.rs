@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 use tinymcp::json::Json;
 use tinymcp::protocol::{CallToolResult, Content, ToolDefinition};
 use tinymcp::trajectory::{
-    ArgumentsForm, ErrorKind, Event, Keep, MessageEvent, ReasoningForm, RecordedError, ResultForm, SftExample,
-    SftOptions, Speaker, ToolCallRecord, ToolsForm, Trajectory, TurnEvent, trajectory_to_sft_example,
+    ArgumentsForm, ErrorKind, Event, Keep, MessageEvent, ReasoningForm, RecordedError, ResultForm,
+    SftExample, SftOptions, Speaker, ToolCallRecord, ToolsForm, Trajectory, TurnEvent,
+    trajectory_to_sft_example,
 };
 
 fn call(tool: &str, arguments: &str, text: &str) -> ToolCallRecord {
@@ -34,7 +35,9 @@ fn turns() -> Trajectory {
     other.push(call("right", "{}", "a door"));
     other.push(MessageEvent::new(Speaker::User, "Go on!"));
     other.push(TurnEvent::from("through the door"));
-    other.push(ToolCallRecord::new("go", json!({})).with_error(RecordedError::new(ErrorKind::Timeout, "no answer")));
+    other.push(
+        ToolCallRecord::new("go", json!({})).with_error(RecordedError::new(ErrorKind::Timeout, "no answer")),
+    );
     other.set_final_answer("Stuck.");
     std::mem::swap(&mut trajectory, &mut other);
     trajectory
@@ -45,7 +48,9 @@ fn messages(example: &SftExample) -> Vec<Value> {
 }
 
 fn roles(example: &SftExample) -> Vec<String> {
-    let role = |message: &Value| message.get("role").or(message.get("from")).and_then(Value::as_str).unwrap_or("?").to_owned();
+    let role = |message: &Value| {
+        message.get("role").or(message.get("from")).and_then(Value::as_str).unwrap_or("?").to_owned()
+    };
     messages(example).iter().map(role).collect()
 }
 
@@ -68,8 +73,14 @@ fn the_default_has_the_agreed_shape_to_the_letter() {
     assert_eq!(trajectory_to_sft_example(&two_calls()).to_json().as_str(), want);
     let empty = trajectory_to_sft_example(&Trajectory::new("x"));
     assert_eq!(messages(&empty)[2], json!({"role": "assistant", "content": ""}));
-    assert_eq!(empty.get("metadata").map(Json::as_str), Some(r#"{"success":false,"reward":0.0,"num_tool_calls":0}"#));
-    assert_eq!(roles(&of(&SftOptions::new().without_empty_answer(), &Trajectory::new("x"))), ["system", "user"]);
+    assert_eq!(
+        empty.get("metadata").map(Json::as_str),
+        Some(r#"{"success":false,"reward":0.0,"num_tool_calls":0}"#)
+    );
+    assert_eq!(
+        roles(&of(&SftOptions::new().without_empty_answer(), &Trajectory::new("x"))),
+        ["system", "user"]
+    );
 }
 
 #[test]
@@ -77,7 +88,18 @@ fn calls_of_a_turn_are_one_message_if_that_is_wanted() {
     let one_by_one = of(&SftOptions::new(), &turns());
     assert_eq!(
         roles(&one_by_one),
-        ["system", "user", "assistant", "tool", "assistant", "tool", "user", "assistant", "tool", "assistant"]
+        [
+            "system",
+            "user",
+            "assistant",
+            "tool",
+            "assistant",
+            "tool",
+            "user",
+            "assistant",
+            "tool",
+            "assistant"
+        ]
     );
     let parallel = of(&SftOptions::new().with_parallel_calls(), &turns());
     assert_eq!(
@@ -109,7 +131,8 @@ fn parallel_calls_are_in_the_order_in_which_they_began() {
     let file = lines.join("\n");
     let read = tinymcp::trajectory::Trajectories::new(file.as_bytes()).next().expect("one").expect("whole");
     let example = of(&SftOptions::new().with_parallel_calls(), &read);
-    let names: Vec<_> = (0..2).map(|n| messages(&example)[2]["tool_calls"][n]["function"]["name"].clone()).collect();
+    let names: Vec<_> =
+        (0..2).map(|n| messages(&example)[2]["tool_calls"][n]["function"]["name"].clone()).collect();
     assert_eq!(names, ["a", "b"]);
 }
 
@@ -118,10 +141,12 @@ fn thoughts_go_where_they_are_wanted() {
     let think = of(&SftOptions::new().with_parallel_calls().with_reasoning(ReasoningForm::Think), &turns());
     assert_eq!(messages(&think)[2]["content"], "<think>\ntwo at once\n</think>\n\nI look.");
     assert_eq!(messages(&think)[6]["content"], "<think>\nthrough the door\n</think>");
-    let field = of(&SftOptions::templates().with_parallel_calls().with_reasoning(ReasoningForm::Field), &turns());
+    let field =
+        of(&SftOptions::templates().with_parallel_calls().with_reasoning(ReasoningForm::Field), &turns());
     assert_eq!(messages(&field)[2]["reasoning_content"], "two at once");
     assert_eq!(messages(&field)[6]["content"], "");
-    let blocks = of(&SftOptions::anthropic().with_parallel_calls().with_reasoning(ReasoningForm::Field), &turns());
+    let blocks =
+        of(&SftOptions::anthropic().with_parallel_calls().with_reasoning(ReasoningForm::Field), &turns());
     assert_eq!(messages(&blocks)[1]["content"][0], json!({"type": "thinking", "thinking": "two at once"}));
     assert!(!of(&SftOptions::new(), &turns()).to_json().as_str().contains("two at once"));
 }
@@ -175,15 +200,21 @@ fn hermes_is_text_in_which_nothing_looks_like_a_tag() {
     }
     let inside = |n: usize, tag: &str| -> Value {
         let text = value(n);
-        let inside = text.split(&format!("<{tag}>\n")).nth(1).and_then(|rest| rest.split(&format!("\n</{tag}>")).next());
+        let inside = text
+            .split(&format!("<{tag}>\n"))
+            .nth(1)
+            .and_then(|rest| rest.split(&format!("\n</{tag}>")).next());
         serde_json::from_str(inside.expect("between tags")).expect("JSON")
     };
     assert_eq!(inside(2, "tool_call"), json!({"name": "write", "arguments": {"text": "</tool_call> é"}}));
     assert_eq!(inside(3, "tool_response"), json!({"name": "write", "content": "</tool_response>"}));
     assert!(value(2).contains('é'), "{}", value(2));
-    assert_eq!(example.get("tools").map(Json::to_value), Some(json!([
-        {"type": "function", "function": {"name": "write", "parameters": {"type": "object", "title": "</tools>"}}}
-    ])));
+    assert_eq!(
+        example.get("tools").map(Json::to_value),
+        Some(json!([
+            {"type": "function", "function": {"name": "write", "parameters": {"type": "object", "title": "</tools>"}}}
+        ]))
+    );
 }
 
 #[test]
@@ -193,12 +224,17 @@ fn tools_stand_beside_the_messages() {
     let add = ToolDefinition::new("add", Json::parse(schema).expect("JSON")).with_description("Adds");
     trajectory.set_tools(vec![add]);
     let list = of(&SftOptions::new().with_tools(ToolsForm::List), &trajectory);
-    let want = format!(r#"[{{"type":"function","function":{{"name":"add","description":"Adds","parameters":{schema}}}}}]"#);
+    let want = format!(
+        r#"[{{"type":"function","function":{{"name":"add","description":"Adds","parameters":{schema}}}}}]"#
+    );
     assert_eq!(list.get("tools").map(Json::as_str), Some(want.as_str()));
     let text = of(&SftOptions::new().with_tools(ToolsForm::Text), &trajectory);
     assert_eq!(text.get("tools").and_then(|tools| tools.to::<String>().ok()), Some(want));
     let anthropic = of(&SftOptions::anthropic().with_tools(ToolsForm::List), &trajectory);
-    assert_eq!(anthropic.get("tools").map(Json::to_value).map(|tools| tools[0]["input_schema"].clone()), serde_json::from_str(schema).ok());
+    assert_eq!(
+        anthropic.get("tools").map(Json::to_value).map(|tools| tools[0]["input_schema"].clone()),
+        serde_json::from_str(schema).ok()
+    );
     assert_eq!(of(&SftOptions::new(), &trajectory).get("tools"), None);
     assert_eq!(of(&SftOptions::new().with_tools(ToolsForm::List), &two_calls()).get("tools"), None);
 }
@@ -234,7 +270,10 @@ fn pictures_and_sounds_are_parts() {
     assert_eq!(messages(&hermes)[3]["value"].as_str().map(|text| text.matches("<image>").count()), Some(1));
     // Without media they are named, or left out.
     let plain = messages(&of(&SftOptions::templates(), &trajectory));
-    assert_eq!(plain[3]["content"], "see\n[image: image/png, 3 bytes]\n[audio: audio/x-wav, 3 bytes]\n[a: file:///a]");
+    assert_eq!(
+        plain[3]["content"],
+        "see\n[image: image/png, 3 bytes]\n[audio: audio/x-wav, 3 bytes]\n[a: file:///a]"
+    );
     let whole = messages(&of(&SftOptions::new().with_results(ResultForm::Whole), &trajectory));
     assert!(whole[3]["content"].as_str().is_some_and(|text| text.contains("\"data\": \"AAEC\"")));
     assert_eq!(messages(&of(&SftOptions::new(), &trajectory))[3]["content"], "{\"content\": [\"see\"]}");
@@ -243,8 +282,14 @@ fn pictures_and_sounds_are_parts() {
 /// Calls and results by their ids: each has its other.
 fn is_whole(example: &SftExample) -> bool {
     let all = messages(example);
-    let calls: Vec<_> = all.iter().filter_map(|one| one["tool_calls"].as_array()).flatten().map(|one| one["id"].clone()).collect();
-    let results: Vec<_> = all.iter().filter(|one| one["role"] == "tool").map(|one| one["tool_call_id"].clone()).collect();
+    let calls: Vec<_> = all
+        .iter()
+        .filter_map(|one| one["tool_calls"].as_array())
+        .flatten()
+        .map(|one| one["id"].clone())
+        .collect();
+    let results: Vec<_> =
+        all.iter().filter(|one| one["role"] == "tool").map(|one| one["tool_call_id"].clone()).collect();
     calls == results
 }
 
@@ -271,7 +316,11 @@ fn no_limit_parts_a_call_from_its_result() {
                 assert_eq!(&roles(&example)[..2], ["system", "user"]);
                 let metadata = example.get("metadata").map(Json::to_value).expect("metadata");
                 let omitted = metadata["omitted_tool_calls"].as_u64().unwrap_or_default();
-                assert_eq!(metadata["num_tool_calls"].as_u64().map(|kept| kept + omitted), Some(20), "at {limit}");
+                assert_eq!(
+                    metadata["num_tool_calls"].as_u64().map(|kept| kept + omitted),
+                    Some(20),
+                    "at {limit}"
+                );
                 let ends = messages(&example).last().is_some_and(|last| last["content"] == "there");
                 assert!(ends || keep == Keep::Start, "at {limit}");
                 assert!(!ends || keep == Keep::End || omitted == 0, "at {limit}");
@@ -300,7 +349,8 @@ fn examples_are_written_a_line_each() {
 fn half_a_surrogate_pair_stops_no_reader() {
     let mut trajectory = Trajectory::new("x");
     trajectory.push(call("x", r#"{"a":"cut \ud83d"}"#, "ok"));
-    for options in [SftOptions::new(), SftOptions::templates(), SftOptions::anthropic(), SftOptions::hermes()] {
+    for options in [SftOptions::new(), SftOptions::templates(), SftOptions::anthropic(), SftOptions::hermes()]
+    {
         let text = of(&options, &trajectory).to_json().to_string();
         assert!(!text.contains("ud83d"), "{text}");
         serde_json::from_str::<Value>(&text).expect("JSON");

@@ -234,12 +234,10 @@ impl ClientHandle {
     /// Makes a request, and notes which way it went if anybody wants to know.
     fn noting<T>(&self, options: &CallOptions, request: impl FnOnce() -> Result<T>) -> Result<T> {
         let result = request();
-        let notes = options.notes().and_then(|notes| Some((notes, self.session.identity()?)));
-        if let Some((notes, identity)) = notes {
-            notes.set_revision(identity.version.clone());
-            if let Some(info) = &identity.info {
-                notes.set_server(info.name.as_str());
-            }
+        if let Some((notes, identity)) =
+            options.notes().and_then(|notes| Some((notes, self.session.identity()?)))
+        {
+            notes.set_identity(identity);
         }
         result
     }

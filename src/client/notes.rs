@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::ServerIdentity;
 use crate::protocol::ProtocolVersion;
 use crate::sync::{Mutex, lock};
 
@@ -31,6 +32,8 @@ pub struct CallNotes(Arc<Mutex<Noted>>);
 struct Noted {
     server: Option<Arc<str>>,
     revision: Option<ProtocolVersion>,
+    /// The server as it calls itself, for want of the above.
+    identity: Option<Arc<ServerIdentity>>,
     decision: Option<(bool, String)>,
 }
 
@@ -59,16 +62,24 @@ impl CallNotes {
         }
     }
 
+    /// Notes what the server said of itself, which counts where nobody knows better.
+    pub(super) fn set_identity(&self, identity: Arc<ServerIdentity>) {
+        lock(&self.0).identity = Some(identity);
+    }
+
     /// The server, if anybody noted it.
     #[must_use]
     pub fn server(&self) -> Option<Arc<str>> {
-        lock(&self.0).server.clone()
+        let noted = lock(&self.0);
+        let info = || noted.identity.as_ref()?.info.as_ref();
+        noted.server.clone().or_else(|| info().map(|info| info.name.as_str().into()))
     }
 
     /// The revision, if anybody noted it.
     #[must_use]
     pub fn revision(&self) -> Option<ProtocolVersion> {
-        lock(&self.0).revision.clone()
+        let noted = lock(&self.0);
+        noted.revision.clone().or_else(|| noted.identity.as_ref().map(|identity| identity.version.clone()))
     }
 
     /// What was decided and why, if anything was.

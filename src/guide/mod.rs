@@ -34,6 +34,11 @@
 //! | [consent] | who may start, call and ask what; asking the user, remembering, taking back |
 //! | [config] | configuration files of other hosts: what they name, secrets, writing them |
 //!
+//! | to train models | |
+//! |---|---|
+//! | [trajectories] | recording what an agent does; the format of recordings |
+//! | [training] | training examples in the forms that trainers read |
+//!
 //! | to know | |
 //! |---|---|
 //! | [eras] | the revisions of the protocol, what is in which, and how both sides agree |
@@ -70,4 +75,6 @@ pub mod tasks;
 pub mod testing;
 pub mod threads;
 pub mod tools;
+pub mod training;
+pub mod trajectories;
 pub mod validation;

@@ -7,7 +7,7 @@ use crate::json::{Json, Object, wire};
 use crate::jsonrpc::ErrorObject;
 
 wire::string_enum! {
-    /// What kind of error it was: the variants of [`Error`](crate::Error).
+    /// What kind of error it was: the variants of [`Error`].
     pub enum ErrorKind {
         /// The server answered with an error.
         Peer = "peer",

@@ -1,6 +1,5 @@
 //! The format of recordings: JSON lines, each a [`Line`]. [The guide](crate::guide::trajectories) has it in full.
 
-use std::io::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
@@ -213,8 +212,10 @@ impl<'a> Fields<'a> {
     /// What every event says.
     pub(super) fn place(&mut self, trajectory: &str, seq: u64, turn: u64, time_us: u64, at_ns: u64) {
         self.value("trajectory", trajectory);
-        // A vector takes everything.
-        let _ = write!(self.line, ",\"seq\":{seq},\"turn\":{turn},\"time_us\":{time_us},\"at_ns\":{at_ns}");
+        self.value("seq", &seq);
+        self.value("turn", &turn);
+        self.value("time_us", &time_us);
+        self.value("at_ns", &at_ns);
     }
 
     fn name(&mut self, name: &str) {

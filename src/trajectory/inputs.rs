@@ -65,14 +65,16 @@ impl InputLog {
         Self(Arc::new(inner))
     }
 
-    pub(super) fn fall_back_to(&self, own: &Recording) {
-        *lock(&self.0.own) = Arc::downgrade(&own.0);
+    pub(super) fn fall_back_to(&self, own: Option<&Recording>) {
+        *lock(&self.0.own) = own.map(|own| Arc::downgrade(&own.0)).unwrap_or_default();
     }
 
     /// Until what it returns is dropped, `open` has a call open.
     pub(super) fn enter(&self, open: &Arc<Open>) -> Entered<'_> {
-        lock(&self.0.open).push(Arc::clone(open));
-        Entered { log: self, open: Arc::downgrade(open) }
+        let mut entered = lock(&self.0.open);
+        entered.push(Arc::clone(open));
+        let is_among_others = entered.iter().any(|one| !Arc::ptr_eq(one, open));
+        Entered { log: self, open: Arc::downgrade(open), is_among_others }
     }
 
     /// Where a question belongs that comes now.
@@ -118,6 +120,8 @@ impl InputLog {
 pub(super) struct Entered<'a> {
     log: &'a InputLog,
     open: Weak<Open>,
+    /// Another trajectory has calls open as well.
+    pub(super) is_among_others: bool,
 }
 
 impl Drop for Entered<'_> {

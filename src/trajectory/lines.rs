@@ -7,7 +7,7 @@ use std::path::Path;
 use super::format::{FORMAT_VERSION, Header, Line};
 
 /// A longer line is passed over, as if it were broken.
-const MAX_LINE_BYTES: usize = 256 << 20;
+const MAX_LINE_BYTES: usize = 256 * 1024 * 1024;
 
 /// The lines of a recording, each read when it is asked for.
 ///

@@ -35,6 +35,7 @@ mod recorder;
 mod recording;
 mod redaction;
 mod repair;
+mod request_event;
 mod selection;
 mod sink;
 mod statistics;
@@ -43,9 +44,8 @@ mod wire_log;
 
 pub use environment_event::{DoneEvent, ResetEvent, RewardEvent, StepEvent};
 pub use event::{
-    BeginEvent, EndEvent, EndReason, Event, EventKind, InputEvent, ListEvent, ListKind, ListedItem,
-    MessageEvent, NoticeEvent, NoticeKind, PromptEvent, ReadEvent, RecordedDecision, RejectedItem, Speaker,
-    ToolCallRecord, TurnEvent, UnknownEvent,
+    BeginEvent, EndEvent, EndReason, Event, EventKind, InputEvent, MessageEvent, NoticeEvent, NoticeKind,
+    Speaker, TurnEvent, UnknownEvent,
 };
 pub use failure::{ErrorKind, RecordedError};
 pub use format::{Definitions, FORMAT, FORMAT_VERSION, Header, Line, content_key};
@@ -57,6 +57,9 @@ pub use model::{ToolCall, Trajectory};
 pub use recorder::Recorder;
 pub use recording::Recording;
 pub use redaction::Redaction;
+pub use request_event::{
+    ListEvent, ListKind, ListedItem, PromptEvent, ReadEvent, RecordedDecision, RejectedItem, ToolCallRecord,
+};
 pub use selection::Selection;
 pub use sink::Sink;
 pub use statistics::{Durations, OTHERS, Spread, Statistics, ToolStatistics};

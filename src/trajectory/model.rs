@@ -6,8 +6,9 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::event::{BeginEvent, EndEvent, EndReason, Event, EventKind, ToolCallRecord};
+use super::event::{BeginEvent, EndEvent, EndReason, Event, EventKind};
 use super::format::{Definitions, Line, microseconds};
+use super::request_event::ToolCallRecord;
 use super::sink::Sink;
 use crate::json::Object;
 use crate::protocol::ToolDefinition;

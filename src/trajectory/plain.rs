@@ -7,10 +7,11 @@ use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 
-use super::event::{EventKind, ToolCallRecord};
+use super::event::EventKind;
 use super::format::microseconds;
 use super::lines::invalid;
 use super::model::{ToolCall, Trajectory};
+use super::request_event::ToolCallRecord;
 use crate::json::{FromJson, Json, Members};
 use crate::protocol::{CallToolResult, Content};
 

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use super::event::{ListKind, ListedItem, NoticeEvent, NoticeKind, RejectedItem};
+use super::event::{NoticeEvent, NoticeKind};
 use super::format::Fields;
 use super::recording::{Moment, Recording, write_after};
+use super::request_event::{ListKind, ListedItem, RejectedItem};
 use crate::client::{
     Address, CallNotes, CallOptions, Caller, Change, Event, EventSource, Events, Filter, List, Placed,
 };

@@ -4,7 +4,7 @@ use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use super::event::BeginEvent;
 use super::inputs::InputLog;
@@ -31,7 +31,6 @@ use crate::tool::Arguments;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use serde_json::json;
 /// use tinymcp::client::{CallOptions, Caller};
 /// use tinymcp::trajectory::{Recorder, Sink, Trajectories};
 /// use tinymcp::{Arguments, Server, ToolRegistry, testing, tool};
@@ -43,7 +42,8 @@ use crate::tool::Arguments;
 /// let recorder = Recorder::new(Arc::new(client.handle()), &sink);
 ///
 /// let recording = recorder.begin("What is 1 + 2?");
-/// let result = recording.call("add", Arguments::new(&json!({"a": 1, "b": 2}))?, &CallOptions::default())?;
+/// let arguments = Arguments::from_text(r#"{"a": 1, "b": 2}"#).map_err(|e| e.to_string())?;
+/// let result = recording.call("add", arguments, &CallOptions::default())?;
 /// recording.set_answer(format!("It is {}.", result.text_content()));
 /// recording.set_success(true);
 /// recording.end();
@@ -82,6 +82,8 @@ pub(super) struct Shared {
     count: AtomicU64,
     /// The key of the tools that were listed last. Locked for a look or an exchange.
     offered: Mutex<Option<Arc<str>>>,
+    /// What is done through the recorder itself; its clones own it.
+    own: Weak<OnceLock<Recording>>,
 }
 
 impl Shared {
@@ -98,9 +100,11 @@ impl Recorder {
     /// Records in `sink` what is done through `caller`.
     #[must_use]
     pub fn new(caller: Arc<dyn Caller>, sink: &Sink) -> Self {
-        let shared = Shared { prefix: unique(), count: AtomicU64::new(0), offered: Mutex::new(None) };
+        let own = Arc::default();
+        let (count, offered) = (AtomicU64::new(0), Mutex::new(None));
+        let shared = Shared { prefix: unique(), count, offered, own: Arc::downgrade(&own) };
         let core = Core { caller, sink: sink.clone(), settings: Arc::default(), shared: Arc::new(shared) };
-        Self { core, own: Arc::default() }
+        Self { core, own }
     }
 
     /// Calls the server by this name in the recording. Without it, the name is what the caller notes in the
@@ -134,8 +138,7 @@ impl Recorder {
 
     /// Opens a trajectory of which more is known than its task.
     pub fn begin_with(&self, begin: BeginEvent) -> Recording {
-        let number = self.core.shared.count.fetch_add(1, Ordering::Relaxed);
-        self.begin_as(format!("{}-{number}", self.core.shared.prefix), begin)
+        self.core.begin_next(begin)
     }
 
     /// Opens a trajectory under an id of your own, which nothing else in the file may have.
@@ -151,11 +154,20 @@ impl Recorder {
 
     /// What is done through the recorder itself.
     fn own(&self) -> &Recording {
-        let own = self.own.get_or_init(|| self.begin(""));
-        if let Some(inputs) = &self.core.settings.inputs {
-            inputs.fall_back_to(own);
-        }
-        own
+        self.own.get_or_init(|| self.core.begin_next(BeginEvent::new("")))
+    }
+}
+
+impl Core {
+    fn begin_next(&self, begin: BeginEvent) -> Recording {
+        let number = self.shared.count.fetch_add(1, Ordering::Relaxed);
+        Open::begin(self, format!("{}-{number}", self.shared.prefix), begin)
+    }
+
+    /// What is done through the recorder itself, as long as that is there.
+    pub(super) fn own(&self) -> Option<Recording> {
+        let own = self.shared.own.upgrade()?;
+        Some(own.get_or_init(|| self.begin_next(BeginEvent::new(""))).clone())
     }
 }
 

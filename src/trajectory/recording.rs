@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::event::{BeginEvent, EndEvent, EndReason, EventKind, MessageEvent, TurnEvent, nanoseconds};
+use super::event::{BeginEvent, EndEvent, EndReason, EventKind, MessageEvent, TurnEvent};
 use super::failure::RecordedError;
 use super::format::{Fields, microseconds};
 use super::recorder::Core;
+use super::request_event::nanoseconds;
 use crate::client::CallNotes;
 use crate::json::Object;
 use crate::sync::{Mutex, lock};
@@ -236,7 +237,11 @@ impl Open {
         let Some(inputs) = &self.core.settings.inputs else { return work() };
         // Only questions want to know where they belong.
         let _here = Here::of(self);
-        let _entered = inputs.enter(self);
+        let entered = inputs.enter(self);
+        if entered.is_among_others {
+            // Of a question that does not say whose it is, nobody can tell now.
+            inputs.fall_back_to(self.core.own().as_ref());
+        }
         work()
     }
 }
@@ -261,7 +266,7 @@ pub(super) fn write_after(
         _ => None,
     });
     if let Some((allowed, reason)) = decision {
-        fields.value("decision", &super::event::RecordedDecision::new(allowed, reason));
+        fields.value("decision", &super::request_event::RecordedDecision::new(allowed, reason));
     }
 }
 

@@ -18,7 +18,7 @@ use crate::sync::{Mutex, lock};
 pub(super) const KNOWN_DEFINITIONS: usize = 1024;
 
 /// What a sink in memory holds.
-const MEMORY_BYTES: usize = 64 << 20;
+const MEMORY_BYTES: usize = 64 * 1024 * 1024;
 
 /// So many trajectories are open in one sink.
 const MAX_OPEN: u64 = 1024;

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use super::event::{EventKind, ToolCallRecord};
+use super::event::EventKind;
 use super::model::Trajectory;
+use super::request_event::ToolCallRecord;
 
 /// So many tools are counted by their names; others together, under [`OTHERS`].
 const MAX_TOOLS: usize = 1000;

@@ -5,8 +5,8 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::{Instant, SystemTime};
 
-use super::event::nanoseconds;
 use super::format::microseconds;
+use super::request_event::nanoseconds;
 use super::sink::Sink;
 use crate::protocol::base64;
 use crate::transport::{Direction, Tap};

@@ -1,7 +1,8 @@
 //! A trajectory as a conversation, before it has a form.
 
-use super::super::event::{EventKind, Speaker, ToolCallRecord, TurnEvent};
+use super::super::event::{EventKind, Speaker, TurnEvent};
 use super::super::model::Trajectory;
+use super::super::request_event::ToolCallRecord;
 use super::options::SftOptions;
 
 pub(super) struct Conversation<'a> {

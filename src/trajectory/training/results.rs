@@ -2,8 +2,8 @@
 
 use serde_json::value::RawValue;
 
-use super::super::event::ToolCallRecord;
 use super::super::plain::Texts;
+use super::super::request_event::ToolCallRecord;
 use super::dumps::dumped;
 use super::options::{ResultForm, SftOptions};
 use crate::json::Json;
