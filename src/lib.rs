@@ -98,12 +98,9 @@
 //! - `http-server`: a server speaks Streamable HTTP, and HTTP+SSE ([`Server::serve_http`], [guide](guide::http)). Adds 17 crates.
 //! - `http-client`: a client reaches such servers ([`Client::connect_http`], [guide](guide::http_client)). Adds 8 crates. `http` is both.
 //! - `tls`: `https` for the client, by rustls; includes `http-client`. Adds 12 crates more.
-<<<<<<< HEAD
 //! - `guard`: a folder that paths cannot leave, checks of URLs, programs without a shell ([guide](guide::guarding)). Adds 14 crates.
-=======
 //! - `trajectory`: recordings of what agents do, and training examples ([`trajectory::Recorder`], [guide](guide::trajectories)).
 //!   Adds no crate.
->>>>>>> h-traj
 //! - `schemars`: `FnTool::typed` takes any type that derives `JsonSchema` as a tool's arguments.
 //! - `validation`: arguments and structured results are compared with the whole of their JSON Schemas, by
 //!   `json::Validator`. Adds 52 crates and 4.6 MB.

@@ -193,7 +193,6 @@
 //! | a stream stays open after its answer, while others come | 500 ms | |
 //! | a connection that nobody uses, unless the server says less | 30 s | |
 //!
-<<<<<<< HEAD
 //! # A host
 //!
 //! | what | default | set by | beyond it |
@@ -242,7 +241,7 @@
 //! | the last lines of an audit log reach the disk | 2 s | |
 //! | it is seen that an audit file was moved or removed | 1 s | |
 //! | an audit file is let go by a log that was dropped | 250 ms | |
-=======
+//!
 //! # Recordings
 //!
 //! Of the feature `trajectory`, see [its page](super::trajectories).
@@ -256,4 +255,3 @@
 //! | events of one of them, reading | 100,000 | [`Trajectories::max_events`](crate::trajectory::Trajectories::max_events) | passed over, and counted |
 //! | a line of a recording that is read | 256 MiB | | passed over, and counted |
 //! | tools with figures of their own | 1,000 | | counted together |
->>>>>>> h-traj
