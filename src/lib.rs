@@ -56,6 +56,7 @@
 //! | [`resource`] | [`FnResource`], [`FnTemplate`], [`ResourceRegistry`]: what is read by its address |
 //! | [`prompt`](mod@prompt), [`completion`] | [`prompt!`](macro@prompt), [`PromptRegistry`]; what completes the arguments of both |
 //! | [`Context`], [`context`] | what a handler sees of its call: cancellation, progress, log messages, who calls, what it may ask |
+//! | [`host`] | many servers behind one registry, under the user's control, with the feature of that name |
 //! | [`guard`] | for servers whose arguments become paths, URLs or commands, with the feature of that name |
 //! | [`testing`] | a client and a server in one process, and a peer that follows a script |
 //! | [`transport`] | child processes, stdio, sockets, memory; [`Tap`](transport::Tap) sees every frame |
@@ -98,9 +99,11 @@
 //! - `http-server`: a server speaks Streamable HTTP, and HTTP+SSE ([`Server::serve_http`], [guide](guide::http)). Adds 17 crates.
 //! - `http-client`: a client reaches such servers ([`Client::connect_http`], [guide](guide::http_client)). Adds 8 crates. `http` is both.
 //! - `tls`: `https` for the client, by rustls; includes `http-client`. Adds 12 crates more.
+//! - `host`: many servers behind one registry, under the user's control ([guide](guide::host)). Adds no crate. `jsonc` reads configuration files with
+//!   comments, `patterns` takes regular expressions in redaction: one crate each.
+//! - `trajectory`: what agents do is recorded, replayed and made into training examples; servers are environments
+//!   ([guide](guide::trajectories)). Adds no crate.
 //! - `guard`: a folder that paths cannot leave, checks of URLs, programs without a shell ([guide](guide::guarding)). Adds 14 crates.
-//! - `trajectory`: recordings of what agents do, and training examples ([`trajectory::Recorder`], [guide](guide::trajectories)).
-//!   Adds no crate.
 //! - `schemars`: `FnTool::typed` takes any type that derives `JsonSchema` as a tool's arguments.
 //! - `validation`: arguments and structured results are compared with the whole of their JSON Schemas, by
 //!   `json::Validator`. Adds 52 crates and 4.6 MB.

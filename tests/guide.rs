@@ -2,6 +2,8 @@
 
 #[path = "support/host_audit_limits.rs"]
 mod host_audit_limits;
+#[path = "support/host_consent_limits.rs"]
+mod host_consent_limits;
 #[path = "support/host_limits.rs"]
 mod host_limits;
 #[path = "support/http_limits.rs"]
@@ -248,6 +250,7 @@ fn rows() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static
         .chain(http_limits::CLIENT)
         .chain(host_audit_limits::ROWS)
         .chain(host_limits::ROWS)
+        .chain(host_consent_limits::ROWS)
         .chain(trajectory_limits::ROWS)
 }
 
@@ -393,11 +396,16 @@ fn the_guide_names_every_thread() {
         "guard/net/resolve.rs",
         "guard/command/capture.rs",
         "host/audit/syncer.rs",
+        "host/consent/asking.rs",
         "host/containment/spawner.rs",
         "host/supervisor.rs",
         "host/inner.rs",
         "host/subscriptions.rs",
         "host/consent/asking.rs",
+        "host/resilience/restart.rs",
+        "host/pool/health.rs",
+        "host/pool/start.rs",
+        "host/pool/close.rs",
     ] {
         let code = source(file);
         let names: Vec<_> = code.split('"').filter(|text| text.starts_with("mcp-")).collect();

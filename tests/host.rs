@@ -12,8 +12,9 @@ use support::alone::{alone, is_alive};
 use support::hosts::{entry, folder, lines};
 use support::peers::{self, LONG, brief, eventually};
 use tinymcp::Error;
-use tinymcp::client::{Address, CallOptions, Caller, Change, Filter};
+use tinymcp::client::{Address, CallNotes, CallOptions, Caller, Change, Filter};
 use tinymcp::host::consent::Rules;
+use tinymcp::host::containment::CommandLine;
 use tinymcp::host::resilience::{Restart, RestartPolicy};
 use tinymcp::host::{Host, HostBuilder, HostEvent, HostEvents, ServerState};
 
@@ -56,7 +57,7 @@ fn a_silent_server_holds_up_nobody() {
     for i in 0..10 {
         builder = builder.server(entry(&format!("good{i}"), "steady"));
     }
-    let host = builder.max_starting(11).start().expect("starts");
+    let host = builder.start().expect("starts");
     assert!(host.wait_first(LONG).is_some());
     let mut waiting: BTreeSet<_> = (0..10).map(|i| format!("good{i}__echo")).collect();
     let events = host.watch();
@@ -102,7 +103,10 @@ fn tools_come_and_go_and_keep_their_names() {
     let events = host.watch();
     text(&host, "one__grow", json!({"name": "a.b"}));
     until(&events, |event| match event {
-        HostEvent::Tools { server, added, .. } if &*server == "one" => Some(assert_eq!(added, ["one__a_b"])),
+        HostEvent::Tools { server, added, .. } if &*server == "one" => {
+            assert_eq!(added, ["one__a_b"]);
+            Some(())
+        }
         _ => None,
     });
     assert_eq!(text(&host, "one__a_b", json!({})), "new");
@@ -148,6 +152,9 @@ fn two_servers_that_come_to_one_name_are_both_named() {
         "{problem}"
     );
     assert_eq!(text(&host, "a__b__echo", json!({})), "new");
+    // Once the name is free it is the other's.
+    host.remove("a").expect("removed");
+    assert_eq!(text(&host, "a__b__echo", json!({"text": "mine"})), "mine");
 }
 
 #[test]
@@ -169,7 +176,8 @@ fn a_server_that_died_is_started_again_by_the_next_call() {
     until(&events, |event| match event {
         HostEvent::Identity { before, after, .. } => {
             assert_eq!(before.info.as_ref().map(|info| &*info.version), Some("1"));
-            Some(assert_eq!(after.info.as_ref().map(|info| &*info.version), Some("2")))
+            assert_eq!(after.info.as_ref().map(|info| &*info.version), Some("2"));
+            Some(())
         }
         _ => None,
     });
@@ -219,6 +227,42 @@ fn a_server_that_cannot_start_says_why_and_can_be_tried_again() {
     }
     assert!(host.restart("m").is_err());
     drop(folder);
+}
+
+#[test]
+fn closing_does_not_wait_for_servers_that_start() {
+    let _alone = alone();
+    let pids = folder("closing").join("pids");
+    let silent = format!("pids={},silent", pids.display());
+    let host = open().start_time(LONG * 2).server(entry("a", &silent)).server(entry("b", &silent));
+    let host = host.max_starting(1).start().expect("starts");
+    eventually("one of them starts", || lines(&pids).len() == 1);
+    let begun = Instant::now();
+    host.close();
+    assert!(begun.elapsed() < LONG / 2);
+    eventually("it has ended", || !is_alive(&lines(&pids)[0]));
+    assert_eq!(lines(&pids).len(), 1, "the other one never began");
+}
+
+#[test]
+fn every_server_is_started_in_its_sandbox() {
+    let wrapped = |command: CommandLine| Ok(command.wrapped_in("env", ["TINYMCP_WRAPPED=yes"]));
+    let host = open().sandbox(wrapped).server(entry("s", "steady")).start().expect("starts");
+    host.wait_ready(LONG);
+    let environment = format!("/proc/{}/environ", text(&host, "s__pid", json!({})));
+    assert!(std::fs::read_to_string(environment).expect("read").contains("TINYMCP_WRAPPED=yes"));
+}
+
+#[test]
+fn who_makes_a_call_can_know_which_way_it_went() {
+    let host = open().server(entry("s", "steady")).start().expect("starts");
+    host.wait_ready(LONG);
+    let notes = CallNotes::new();
+    let options = CallOptions::default().with_notes(&notes);
+    host.call_tool_with("s__echo", json!({"text": "noted"}), &options).expect("answers");
+    assert_eq!(notes.server().as_deref(), Some("s"));
+    assert_eq!(notes.decision(), Some((true, "rule allow */*".to_owned())));
+    assert!(notes.revision().is_some());
 }
 
 #[test]

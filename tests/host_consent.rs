@@ -1,59 +1,77 @@
-//! Who may do what: policies, questions, what is remembered, and how it is taken back.
+//! What a user is asked by a host of real servers, and what comes of the answers.
 
 #![cfg(target_os = "linux")]
 
 mod support;
 
-use std::collections::VecDeque;
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use serde_json::json;
 use support::hosts::{entry, folder, lines};
 use support::peers::{self, LONG, brief, eventually};
-use tinymcp::client::CallOptions;
-use tinymcp::host::audit::{AuditLog, Ended, Kind, OnFailure};
-use tinymcp::host::config::Config;
-use tinymcp::host::consent::{Answer, Consent, Decision, Grants, Question, QuestionKind, Rules, Subject};
-use tinymcp::host::{Host, HostBuilder, ServerState};
-use tinymcp::{CancelToken, Error};
+use tinymcp::client::{Asked, CallOptions, Caller, ClientHandler};
+use tinymcp::context::Ability;
+use tinymcp::host::config::ServerEntry;
+use tinymcp::host::consent::{
+    Answer, AskLimits, Consent, Decision, Grants, Question, QuestionKind, Rules, Subject,
+};
+use tinymcp::host::{Host, HostBuilder, HostEvent, ServerState};
+use tinymcp::protocol::{CreateMessageParams, CreateMessageResult};
+use tinymcp::{Arguments, CancelToken, Error, ErrorObject};
 
 #[test]
 fn child() {
     peers::child();
 }
 
-/// Gives its answers in turn, and keeps what was asked.
-#[derive(Clone, Default)]
-struct User {
-    answers: Arc<Mutex<VecDeque<Answer>>>,
-    asked: Arc<Mutex<Vec<Question>>>,
-}
+/// A user who answers by what is asked, and keeps it.
+#[derive(Clone)]
+struct User(Arc<dyn Fn(&Question) -> Answer + Send + Sync>, Arc<Mutex<Vec<Question>>>);
 
 impl User {
-    fn saying(answers: &[Answer]) -> Self {
-        let user = Self::default();
-        user.answers.lock().expect("no panic").extend(answers);
-        user
+    fn who(answers: impl Fn(&Question) -> Answer + Send + Sync + 'static) -> Self {
+        Self(Arc::new(answers), Arc::default())
+    }
+
+    fn who_says(answer: Answer) -> Self {
+        Self::who(move |_| answer)
     }
 
     fn asked(&self) -> Vec<Question> {
-        std::mem::take(&mut *self.asked.lock().expect("no panic"))
+        std::mem::take(&mut *self.1.lock().expect("no panic"))
     }
 }
 
 impl Consent for User {
     fn ask(&self, question: &Question, _: &CancelToken) -> Answer {
-        self.asked.lock().expect("no panic").push(question.clone());
-        self.answers.lock().expect("no panic").pop_front().unwrap_or(Answer::No)
+        self.1.lock().expect("no panic").push(question.clone());
+        (self.0)(question)
     }
 }
 
-fn with(role: &str) -> HostBuilder {
-    Host::builder().client(|_, builder| builder.patience(brief())).server(entry("s", role))
+/// A user whose questions the test sees, and who never answers one.
+fn absent() -> (impl Consent, Receiver<(Question, CancelToken)>) {
+    let (shown, questions): (Sender<(Question, CancelToken)>, _) = unbounded();
+    let user = move |question: &Question, cancel: &CancelToken| {
+        shown.send((question.clone(), cancel.clone())).expect("the test looks");
+        let _ = cancel.wait_timeout(LONG);
+        Answer::Always // too late
+    };
+    (user, questions)
+}
+
+fn host() -> HostBuilder {
+    Host::builder().client(|_, builder| builder.patience(brief()))
+}
+
+/// As a file would have it, which says that it runs this.
+fn configured(role: &str) -> ServerEntry {
+    let mut entry = entry("s", role);
+    entry.source = Some("/home/me/project/.mcp.json".into());
+    entry
 }
 
 fn started(builder: HostBuilder) -> Host {
@@ -62,255 +80,261 @@ fn started(builder: HostBuilder) -> Host {
     host
 }
 
-fn echo(host: &Host) -> tinymcp::Result<String> {
-    host.call_tool("s__echo", json!({"text": "hi"})).map(|result| result.text_content())
-}
-
-fn denied(result: tinymcp::Result<String>) -> String {
-    match result.expect_err("it is denied") {
-        Error::Denied(why) => why,
-        error => panic!("{error}"),
+fn failed(host: &Host) -> String {
+    match host.state("s") {
+        Some(ServerState::Failed(why)) => why,
+        other => panic!("{other:?}"),
     }
 }
 
-#[test]
-fn without_anybody_to_ask_it_is_denied() {
-    let host = started(with("steady"));
-    let why = denied(echo(&host));
-    assert!(why.contains("tool echo of server s") && why.contains("HostBuilder::consent"), "{why}");
-    // A trusted server's word counts, as far as it goes.
-    let host = started(with("steady").policy(Rules::new().trust("s")));
-    assert_eq!(echo(&host).expect("it only reads"), "hi");
-    let why = denied(host.call_tool("s__die", ()).map(|result| result.text_content()));
-    assert!(why.contains("tool die"), "{why}");
+/// A role that leaves a line when it is started.
+fn leaving(file: &Path) -> String {
+    format!("changing={},steady", file.display())
 }
 
 #[test]
-fn answers_count_as_long_as_they_say() {
-    let user = User::saying(&[Answer::Once, Answer::No, Answer::Session]);
-    let host = started(with("steady").consent(user.clone()));
-    assert!(echo(&host).is_ok());
-    assert!(denied(echo(&host)).contains("the user said no"));
-    for _ in 0..3 {
-        assert!(echo(&host).is_ok());
-    }
-    let asked = user.asked();
-    assert_eq!(asked.len(), 3);
-    assert_eq!(
-        (asked[0].kind, asked[0].server.as_str(), asked[0].tool.as_deref()),
-        (QuestionKind::Call, "s", Some("echo"))
-    );
-    assert_eq!(asked[0].arguments.as_deref(), Some("{\n  \"text\": \"hi\"\n}"));
-    assert!(asked[0].hints.iter().any(|hint| hint == "it only reads"), "{:?}", asked[0].hints);
+fn nothing_is_run_that_the_user_has_not_agreed_to() {
+    let file = folder("not-agreed").join("starts");
+    let user = User::who_says(Answer::No);
+    let host = started(host().consent(user.clone()).server(configured(&leaving(&file))));
+    let why = failed(&host);
+    assert!(why.contains("starting server s") && why.contains("the user said no"), "{why}");
+    let [question] = &user.asked()[..] else { panic!("one question") };
+    assert_eq!(question.kind, QuestionKind::Start);
+    let text = question.to_string();
+    assert!(text.contains("/home/me/project/.mcp.json") && text.contains("Start server s: /"), "{text}");
+    assert_eq!(lines(&file), [""; 0]);
 }
 
 #[test]
-fn always_is_kept_in_a_file_of_the_users_own() {
-    let file = folder("grants").join("grants.json");
-    let user = User::saying(&[Answer::Always]);
-    let host = started(with("steady").consent(user.clone()).grants(&Grants::open(&file).expect("opens")));
-    assert!(echo(&host).is_ok());
-    drop(host);
-    assert_eq!(fs::metadata(&file).expect("written").permissions().mode() & 0o777, 0o600);
-    assert_eq!(
-        fs::read_dir(file.parent().expect("a folder")).expect("listed").count(),
-        1,
-        "nothing is left beside it"
-    );
-    // Another host, which has nobody to ask.
-    let grants = Grants::open(&file).expect("opens");
-    let host = started(with("steady").grants(&grants));
-    assert!(echo(&host).is_ok());
-    let listed = grants.list();
+fn nobody_to_ask_is_no() {
+    let file = folder("nobody").join("starts");
+    let host = started(host().server(configured(&leaving(&file))).server(entry("own", "steady")));
+    let why = failed(&host);
+    assert!(why.contains("nobody is set to do that") && why.contains("HostBuilder::consent"), "{why}");
+    assert_eq!(lines(&file), [""; 0]);
+    // What the program itself has asked for is started, and no call of it is made unasked.
+    let error = host.call_tool("own__echo", json!({"text": "x"})).expect_err("nobody to ask");
     assert!(
-        listed.len() == 1 && listed[0].is_kept && listed[0].tool.as_deref() == Some("echo"),
-        "{listed:?}"
-    );
-    // The same name for another command is another server.
-    let other = started(with("steady,version=2").grants(&grants));
-    denied(echo(&other));
-    // Taken back by another handle of the file, it counts nowhere.
-    assert_eq!(Grants::open(&file).expect("opens").revoke_tool("s", "echo").expect("written"), 1);
-    denied(echo(&host));
-    assert!(grants.list().is_empty());
-}
-
-#[test]
-fn what_is_no_file_of_grants_grants_nothing() {
-    let file = folder("broken").join("grants.json");
-    for text in ["", "{", r#"{"version": 2, "grants": []}"#, r#"{"version": 1, "grants": [{"kind": "all"}]}"#]
-    {
-        fs::write(&file, text).expect("written");
-        let error = Grants::open(&file).expect_err("no such file").to_string();
-        assert!(error.contains("grants.json") && error.contains("no file of grants"), "{error}");
-    }
-    // One that breaks later: nothing is granted by it, and it is not written over.
-    fs::remove_file(&file).expect("removed");
-    let grants = Grants::open(&file).expect("there is none yet");
-    let user = User::saying(&[Answer::Always, Answer::Always]);
-    let host = started(with("steady").consent(user.clone()).grants(&grants));
-    assert!(echo(&host).is_ok());
-    fs::write(&file, "broken").expect("written");
-    let events = host.watch();
-    assert!(echo(&host).is_ok());
-    assert_eq!(user.asked().len(), 2);
-    assert!(events.next_timeout(LONG).expect("told").to_string().contains("consent is not kept"));
-    assert_eq!(fs::read_to_string(&file).expect("read"), "broken");
-}
-
-#[test]
-fn taking_back_ends_a_call_that_is_under_way() {
-    let marks = folder("revoked").join("marks");
-    let grants = Grants::new();
-    let user = User::saying(&[Answer::Once]);
-    let host = started(with("steady").consent(user).grants(&grants));
-    let handle = host.handle();
-    let arguments = json!({"file": marks, "line": "once", "ms": 60_000});
-    let calling = std::thread::spawn(move || handle.call_tool("s__mark_slowly", arguments));
-    eventually("it runs", || lines(&marks) == ["once"]);
-    assert_eq!(grants.revoke_tool("s", "mark_slowly").expect("nothing to write"), 1);
-    let error = calling.join().expect("no panic").expect_err("it was taken back");
-    assert!(
-        matches!(&error, Error::OutcomeUnknown(_)) && error.to_string().contains("taken back"),
+        matches!(&error, Error::Denied(why) if why.contains("HostBuilder::consent") && why.contains("tool echo of server own")),
         "{error}"
     );
-    // By a rule as well.
-    let marks = folder("revoked-rule").join("marks");
-    let host = started(with("steady").policy(Rules::new().allow("*", "*")).grants(&grants));
-    let handle = host.handle();
-    let arguments = json!({"file": marks, "line": "once", "ms": 60_000});
-    let calling = std::thread::spawn(move || handle.call_tool("s__mark_slowly", arguments));
-    eventually("it runs", || lines(&marks) == ["once"]);
-    assert_eq!(grants.revoke_all().expect("nothing to write"), 1);
-    assert!(matches!(calling.join().expect("no panic"), Err(Error::OutcomeUnknown(_))));
 }
 
 #[test]
-fn asking_has_its_own_time_and_its_end_is_told() {
-    let closed = Arc::new(Mutex::new(Vec::new()));
-    let seen = Arc::clone(&closed);
-    let never = move |_: &Question, cancel: &CancelToken| {
-        assert!(cancel.wait_timeout(LONG));
-        seen.lock().expect("no panic").push(cancel.reason().expect("a reason").to_owned());
-        Answer::Once // too late
+fn a_command_is_agreed_to_once_and_again_when_it_changes() {
+    let folder = folder("command");
+    let grants = || Grants::open(folder.join("grants.json")).expect("readable");
+    let user = User::who_says(Answer::Always);
+    let start = |role: &str| {
+        let host = started(host().consent(user.clone()).grants(&grants()).server(configured(role)));
+        assert_eq!(host.state("s"), Some(ServerState::Ready));
+        host.close();
+        user.asked()
     };
-    let host = started(with("steady").consent(never).ask_time(Duration::from_millis(200)));
-    // The call has far less time than the question.
-    let options = CallOptions::default().with_total(Duration::from_millis(50));
-    let result = host.call_tool_with("s__echo", json!({"text": "hi"}), &options);
-    let why = denied(result.map(|result| result.text_content()));
-    assert!(why.contains("did not answer within 200 ms"), "{why}");
-    eventually("the dialog is told", || closed.lock().expect("no panic").len() == 1);
-    // Whoever gives the call up need not wait for the user.
-    let host = started(with("steady").consent(|_: &Question, cancel: &CancelToken| {
-        assert!(cancel.wait_timeout(LONG));
-        Answer::No
-    }));
-    let token = CancelToken::new();
-    let begun = Instant::now();
-    let options = CallOptions::default().with_cancel(&token);
-    let result = std::thread::scope(|scope| {
-        let calling = scope.spawn(|| host.call_tool_with("s__echo", json!({"text": "hi"}), &options));
-        token.cancel("changed my mind");
-        calling.join().expect("no panic")
+    assert_eq!(start("steady").len(), 1);
+    assert_eq!(start("steady").len(), 0);
+    let mut evil = configured("steady");
+    let tinymcp::host::config::Reach::Command(command) = &mut evil.reach else { panic!("a command") };
+    command.args.push("--nocapture".to_owned());
+    let host = started(host().consent(user.clone()).grants(&grants()).server(evil));
+    let [question] = &user.asked()[..] else { panic!("one question") };
+    let change = question.change.as_deref().expect("it has changed");
+    assert!(change.lines().any(|line| line.starts_with('+') && line.contains("--nocapture")), "{change}");
+    host.close();
+    // Taken back, it is asked again.
+    assert_eq!(grants().revoke_server("s").expect("written"), 1);
+    assert_eq!(start("steady").len(), 1);
+}
+
+#[test]
+fn taking_back_ends_a_call_whose_outcome_is_unknown_then() {
+    let folder = folder("revoked");
+    for (answer, rules) in [
+        (Answer::Once, Rules::new()),
+        (Answer::Session, Rules::new()),
+        (Answer::Always, Rules::new()),
+        (Answer::No, Rules::new().allow("*", "*")),
+    ] {
+        let file = folder.join(format!("marks-{answer:?}"));
+        let grants = Grants::new();
+        let user = User::who_says(answer);
+        let host =
+            started(host().policy(rules).consent(user.clone()).grants(&grants).server(entry("s", "steady")));
+        let handle = host.handle();
+        let arguments = json!({"file": file, "line": "once", "ms": 60_000});
+        let calling = std::thread::spawn(move || handle.call_tool("s__mark_slowly", arguments));
+        eventually("it runs", || lines(&file) == ["once"]);
+        assert_eq!(grants.revoke_tool("s", "mark").expect("no file"), 0);
+        grants.revoke_tool("s", "mark_slowly").expect("no file");
+        let error = calling.join().expect("no panic").expect_err("taken back");
+        assert!(
+            matches!(&error, Error::OutcomeUnknown(_)) && error.to_string().contains("taken back"),
+            "{error}"
+        );
+        assert_eq!(lines(&file), ["once"]);
+        assert_eq!(grants.list().expect("no file"), []);
+        user.asked();
+    }
+}
+
+#[test]
+fn the_time_for_asking_is_not_the_calls() {
+    let user = User::who(|_| {
+        // A user who takes longer than the call may.
+        let _ = CancelToken::new().wait_timeout(Duration::from_millis(1_200));
+        Answer::Once
     });
-    assert!(matches!(result, Err(Error::Cancelled(_))) && begun.elapsed() < LONG);
+    let host = started(host().consent(user).server(entry("s", "steady")));
+    let options = CallOptions::default().with_timeout(Duration::from_secs(1));
+    let arguments = json!({"text": "late"});
+    let arguments = Arguments::new(&arguments).expect("an object");
+    let result = host.call("s__echo", arguments, &options).expect("in time");
+    assert_eq!(result.text_content(), "late");
 }
 
 #[test]
-fn a_panic_denies() {
-    let host =
-        started(with("steady").consent(|_: &Question, _: &CancelToken| -> Answer { panic!("no terminal") }));
-    assert!(denied(echo(&host)).contains("said no"));
-    let host = started(with("steady").policy(|_: &Subject<'_>| -> Decision { panic!("no policy") }));
-    assert!(denied(echo(&host)).contains("the policy panicked"));
+fn a_user_who_is_away_says_no_in_time() {
+    let (user, questions) = absent();
+    let limits = AskLimits::default().with_time(Duration::from_millis(200));
+    let host = started(host().consent(user).ask_limits(limits).server(entry("s", "steady")));
+    let error = host.call_tool("s__echo", json!({"text": "x"})).expect_err("nobody answers");
+    assert!(matches!(&error, Error::Denied(why) if why.contains("within 200 ms")), "{error}");
+    let (_, withdrawn) = questions.recv_timeout(LONG).expect("it was asked");
+    assert!(withdrawn.is_cancelled());
 }
 
 #[test]
-fn a_policy_of_the_programs_own_sees_everything() {
+fn a_question_about_a_server_that_is_removed_is_withdrawn() {
+    let (user, questions) = absent();
+    let host = started(host().consent(user).server(entry("s", "steady")));
+    let handle = host.handle();
+    let calling = std::thread::spawn(move || handle.call_tool("s__echo", json!({"text": "x"})));
+    let (_, withdrawn) = questions.recv_timeout(LONG).expect("it is asked");
+    host.remove("s").expect("removed");
+    calling.join().expect("no panic").expect_err("it is gone");
+    assert!(withdrawn.wait_timeout(LONG));
+}
+
+#[test]
+fn a_caller_that_gives_up_is_not_waited_for() {
+    let (user, questions) = absent();
+    let host = started(host().consent(user).server(entry("s", "steady")));
+    let stop = CancelToken::new();
+    let (handle, options) = (host.handle(), CallOptions::default().with_cancel(&stop));
+    let calling = std::thread::spawn(move || {
+        let arguments = json!({"text": "x"});
+        handle.call("s__echo", Arguments::new(&arguments).expect("an object"), &options)
+    });
+    let (_, withdrawn) = questions.recv_timeout(LONG).expect("it is asked");
+    stop.cancel("the user pressed stop");
+    let error = calling.join().expect("no panic").expect_err("given up");
+    assert!(matches!(&error, Error::Cancelled(why) if why == "the user pressed stop"), "{error}");
+    assert!(withdrawn.wait_timeout(LONG));
+}
+
+/// Answers every request for sampling, and counts them.
+#[derive(Clone, Default)]
+struct Model(Arc<Mutex<usize>>);
+
+impl ClientHandler for Model {
+    fn can(&self, ability: Ability) -> bool {
+        ability == Ability::Sampling
+    }
+
+    fn sample(&self, _: &Asked<CreateMessageParams>) -> Result<CreateMessageResult, ErrorObject> {
+        *self.0.lock().expect("no panic") += 1;
+        Ok(CreateMessageResult::text("m", "the secrets"))
+    }
+}
+
+#[test]
+fn sampling_and_what_comes_of_it_are_two_questions() {
+    let user = User::who(|question| match question.kind {
+        QuestionKind::Sample => Answer::Session,
+        _ => Answer::No,
+    });
+    let model = Model::default();
+    let rules = Rules::new().allow("*", "*");
+    let host = host().policy(rules).consent(user.clone()).handler(model.clone());
+    let host = started(host.server(entry("bad", "malicious")));
+    let answered = host.call_tool("bad__ask", json!({"times": 3})).expect("answers").text_content();
+    assert_eq!((answered.as_str(), *model.0.lock().expect("no panic")), ("0", 3));
+    let asked = user.asked();
+    let kinds: Vec<_> = asked.iter().map(|question| question.kind).collect();
+    let answer = QuestionKind::SampleAnswer;
+    assert_eq!(kinds, [QuestionKind::Sample, answer, answer, answer]);
+    assert!(asked[0].to_string().contains("| user: the user's secrets, please\n"), "{}", asked[0]);
+    assert!(asked[1].to_string().contains("| the secrets\n"), "{}", asked[1]);
+}
+
+#[test]
+fn a_no_for_the_session_ends_a_flood() {
+    let user = User::who_says(Answer::NoSession);
+    let model = Model::default();
+    let rules = Rules::new().allow("*", "*");
+    let host = host().policy(rules).consent(user.clone()).handler(model.clone());
+    let host = started(host.server(entry("bad", "malicious")));
+    let answered = host.call_tool("bad__ask", json!({"times": 1_000})).expect("answers").text_content();
+    assert_eq!((answered.as_str(), user.asked().len(), *model.0.lock().expect("no panic")), ("0", 1, 0));
+}
+
+#[test]
+fn a_flood_is_told_with_a_count() {
+    let user = User::who_says(Answer::No);
+    let rules = Rules::new().allow("*", "*");
+    let limits = AskLimits::default().with_per_minute(5);
+    let host = host().policy(rules).consent(user.clone()).ask_limits(limits).handler(Model::default());
+    let host = started(host.server(entry("bad", "malicious")));
+    let events = host.watch();
+    host.call_tool("bad__ask", json!({"times": 1_000})).expect("answers");
+    assert_eq!(user.asked().len(), 5);
+    let trouble = std::iter::from_fn(|| events.try_next()).filter_map(|event| match event {
+        HostEvent::Trouble { problem, .. } => Some(problem),
+        _ => None,
+    });
+    let told: Vec<_> = trouble.collect();
+    assert_eq!(told.len(), 10, "{told:?}");
+    assert!(told[0].contains("one was denied") && told[9].contains("512 were denied"), "{told:?}");
+}
+
+#[test]
+fn a_program_can_have_a_policy_of_its_own() {
     let policy = |subject: &Subject<'_>| match subject {
         Subject::Call { arguments, .. } if arguments.as_str().contains("secret") => {
-            Decision::Deny("no secrets".into())
+            Decision::Deny("it is about a secret".to_owned())
         }
-        _ => Decision::Allow("anything else".into()),
+        Subject::Call { .. } => Decision::Allow("it is not".to_owned()),
+        _ => Decision::Ask(String::new()),
     };
-    let host = started(with("steady").policy(policy));
-    assert!(echo(&host).is_ok());
-    let error = host.call_tool("s__echo", json!({"text": "a secret"})).expect_err("denied").to_string();
-    assert_eq!(error, "denied: tool echo of server s: no secrets");
-}
-
-/// A configuration of one server that plays `role`.
-fn config(file: &Path, role: &str) -> Config {
-    let (program, args, (variable, value)) = peers::started_as(&format!("host:{role}"));
-    let server = json!({"command": program, "args": args, "env": {variable: value, "TOKEN": "${env:HOME}"}});
-    fs::write(file, json!({"mcpServers": {"s": server}}).to_string()).expect("written");
-    Config::read(file).expect("read")
+    let host = started(host().policy(policy).server(entry("s", "steady")));
+    assert!(host.call_tool("s__echo", json!({"text": "fine"})).is_ok());
+    let error = host.call_tool("s__echo", json!({"text": "a secret"})).expect_err("denied");
+    assert_eq!(error.to_string(), "denied: tool echo of server s: it is about a secret");
 }
 
 #[test]
-fn a_server_of_a_file_is_started_once_the_user_has_seen_it() {
-    let folder = folder("start");
-    let (file, grants) = (folder.join("mcp.json"), Grants::open(folder.join("grants.json")).expect("opens"));
-    let builder = |config: &Config| Host::builder().config(config).grants(&grants);
-    // Nobody was asked.
-    let host = started(builder(&config(&file, "steady")));
-    let Some(ServerState::Failed(why)) = host.state("s") else { panic!("it must not start") };
-    assert!(why.contains("starting server s"), "{why}");
-    // What is asked shows what is run, and what it gets.
-    let user = User::saying(&[Answer::Always]);
-    let host = started(builder(&config(&file, "steady")).consent(user.clone()));
-    assert_eq!(host.state("s"), Some(ServerState::Ready));
-    let [question] = &user.asked()[..] else { panic!("one question") };
-    let text = question.to_string();
-    for wanted in ["Start server s: ", "--exact child", "mcp.json", "HOME"] {
-        assert!(text.contains(wanted), "{wanted}: {text}");
-    }
-    drop(host);
-    // The same again is not asked; another command is, with what has changed.
-    let host = started(builder(&config(&file, "steady")));
-    assert_eq!(host.state("s"), Some(ServerState::Ready));
-    drop(host);
-    let user = User::saying(&[Answer::Once]);
-    let host = started(builder(&config(&file, "steady,version=2")).consent(user.clone()));
-    assert_eq!(host.state("s"), Some(ServerState::Ready));
-    let [question] = &user.asked()[..] else { panic!("one question") };
-    let change = question.change.as_deref().expect("a change");
-    assert!(
-        change.lines().any(|line| line.starts_with('-')) && change.lines().any(|line| line.starts_with('+')),
-        "{change}"
-    );
-}
-
-#[test]
-fn the_audit_log_tells_what_was_allowed_why_and_what_was_not() {
-    let file = folder("audit").join("audit.jsonl");
-    let log = AuditLog::open(&file).expect("opens");
-    let host = started(with("steady").policy(Rules::new().allow("s", "echo")).audit(&log));
-    assert!(echo(&host).is_ok());
-    denied(host.call_tool("s__die", ()).map(|result| result.text_content()));
-    host.close();
-    let all: Vec<_> =
-        AuditLog::read(&file).expect("opens").explain().map(|account| account.expect("read")).collect();
-    let calls: Vec<_> = all.iter().filter(|account| account.kind() == Some(Kind::Call)).collect();
-    let told: Vec<_> =
-        calls.iter().map(|account| (account.target().expect("a tool"), account.ended())).collect();
-    assert_eq!(told, [("echo", Ended::Ok), ("die", Ended::Denied)]);
-    let allowed = calls[0].intent().expect("an intent").text("allowed");
-    assert_eq!(allowed.as_deref(), Some("rule allow s/echo"));
-    assert!(all.iter().any(|account| account.kind() == Some(Kind::Start) && account.ended() == Ended::Ok));
-}
-
-#[test]
-fn a_full_disk_stops_everything_or_nothing_as_the_log_says() {
-    let full = |policy| AuditLog::builder().on_failure(policy).open("/dev/full").expect("opens");
-    let allow = || Rules::new().allow("*", "*");
-    let log = full(OnFailure::Continue);
-    let host = started(with("steady").policy(allow()).audit(&log));
-    assert!(echo(&host).is_ok());
-    assert!(log.failures() > 0);
-    let log = full(OnFailure::Deny);
-    let host = started(with("steady").policy(allow()).audit(&log));
-    let Some(ServerState::Failed(why)) = host.state("s") else { panic!("its start is not written down") };
-    assert!(why.contains("audit log"), "{why}");
+fn answers_of_many_threads_are_each_its_own() {
+    let (tell, told) = bounded(64);
+    let user = User::who(move |question| {
+        let arguments = question.arguments.as_ref().expect("a call").as_str().to_owned();
+        let answer = if arguments.contains("yes") { Answer::Once } else { Answer::No };
+        tell.send(arguments).expect("room");
+        answer
+    });
+    let host = started(host().consent(user).server(entry("s", "steady")));
+    std::thread::scope(|scope| {
+        for i in 0..8 {
+            let handle = host.handle();
+            scope.spawn(move || {
+                let word = if i % 2 == 0 { "yes" } else { "no" };
+                let result = handle.call_tool("s__echo", json!({"text": format!("{word}-{i}")}));
+                match result {
+                    Ok(result) => assert_eq!(result.text_content(), format!("yes-{i}")),
+                    Err(error) => assert!(matches!(error, Error::Denied(_)) && word == "no", "{error}"),
+                }
+            });
+        }
+    });
+    assert_eq!(told.len(), 8);
 }

@@ -67,9 +67,8 @@ pub use lists::{List, Pages};
 pub use notes::CallNotes;
 pub use options::CallOptions;
 pub use remote::RemoteTool;
-pub(crate) use resend::Repeatable;
 #[cfg(feature = "host")]
-pub(crate) use resend::is_repeatable;
+pub(crate) use resend::{Repeatable, is_repeatable};
 pub use session::ServerIdentity;
 use session::Session;
 pub use tasks::TaskHandle;

@@ -198,23 +198,33 @@
 //! | what | default | set by | beyond it |
 //! |---|---|---|---|
 //! | servers of a host | 1,000 | | [`Error::Busy`](crate::Error::Busy) |
+//! | tries of a call, host | 3 | [`Retry::with_tries`](crate::host::resilience::Retry::with_tries) | the last error |
+//! | restarts of a server in a row | 5 | [`RestartPolicy::with_limit`](crate::host::resilience::RestartPolicy::with_limit) | it is left alone for a while |
+//! | failures in a row that open a circuit | 5 | [`BreakerOptions::with_failures`](crate::host::resilience::BreakerOptions::with_failures) | nothing is sent: [`Error::Unreachable`](crate::Error::Unreachable) |
+//! | the last calls of which a breaker takes the share of failures, at most | 64 | [`BreakerOptions::with_rate`](crate::host::resilience::BreakerOptions::with_rate) | taken as so many |
+//! | members of a pool; at most | 4; 256 | [`PoolBuilder::size`](crate::host::pool::PoolBuilder::size) | [`Error::InvalidUse`](crate::Error::InvalidUse), or [`Error::Busy`](crate::Error::Busy) when one is added |
+//! | pings in a row that a member of a pool may leave unanswered | 2 | | it is started again, once it has no open calls |
+//! | conversations of a pool by their key; a key | 10,000; 1 KiB | | the one that nobody holds and that was used least recently is forgotten, else [`Error::Busy`](crate::Error::Busy); [`Error::InvalidUse`](crate::Error::InvalidUse) |
+//! | those who listen to changes by a pool | 64 | | [`Error::Busy`](crate::Error::Busy) |
 //! | servers that start side by side | 8 | [`max_starting`](crate::host::HostBuilder::max_starting) | further ones wait |
 //! | tools of one server in a host | 10,000 | | further ones are not offered, and an event tells of it |
 //! | the name of a tool in a host, in characters | 64 | | cut, and ends in a number |
 //! | events of a host that wait for who watches | 1,024 | | the oldest are lost, and [`HostEvent::Missed`](crate::host::HostEvent::Missed) tells how many |
 //! | those who listen to changes by a host; changes that wait for one of them | 64; 64 | | [`Error::Busy`](crate::Error::Busy); the rest waits as marks |
 //! | servers that are asked for a list side by side | 16 | | further ones are asked after them |
-//! | questions that are with users at a time | 16 | | further ones wait |
-//! | questions of one server that wait, and that are asked within a minute | 8 and 30 | | denied, and an event tells of it |
-//! | what is granted and kept; a definition with it | 10,000; 256 KiB | | asked each time |
-//! | a file of grants | 64 MiB | | not read |
-//! | a text in a question, in characters | 4,000 | | cut, and it says so |
 //!
 //! | time | default | set by |
 //! |---|---|---|
+//! | before a call is tried again, which doubles; at most | 1 s; 30 s | [`Retry::with_base`](crate::host::resilience::Retry::with_base), [`with_cap`](crate::host::resilience::Retry::with_cap) |
+//! | listing the tools before the first of such calls, if nobody has | 10 s | |
+//! | before the second restart in a row, which doubles; at most | 1 s; 30 s | [`RestartPolicy::with_pauses`](crate::host::resilience::RestartPolicy::with_pauses) |
+//! | a server stays, so that the next restart is the first again; one that did not stay is left alone | 10 s; 300 s | [`with_stable_after`](crate::host::resilience::RestartPolicy::with_stable_after), [`with_rest`](crate::host::resilience::RestartPolicy::with_rest) |
+//! | a circuit is open, which doubles; at most | 10 s; 300 s | [`BreakerOptions`](crate::host::resilience::BreakerOptions) |
+//! | between two pings of the members of a pool; for the answer | 30 s; 5 s | [`PoolBuilder::health_checks`](crate::host::pool::PoolBuilder::health_checks) |
+//! | before a member of a pool that does not stay is started again, which doubles; at most; it has stayed | 1 s; 30 s; 10 s | [`PoolBuilder::pauses`](crate::host::pool::PoolBuilder::pauses) |
+//! | a conversation of a pool that nobody holds, without a call | 30 min | |
+//! | all members of a pool tell of the same change | 250 ms | |
 //! | a server of a host starts: the protocol is settled, its tools are listed | 30 s | [`start_time`](crate::host::HostBuilder::start_time) |
-//! | the user answers | 5 min | [`ask_time`](crate::host::HostBuilder::ask_time) |
-//! | another process changes the file of grants; it has left that undone | 5 s; 30 s | |
 //!
 //! # A host: its audit log and its result filter
 //!
@@ -241,6 +251,26 @@
 //! | the last lines of an audit log reach the disk | 2 s | |
 //! | it is seen that an audit file was moved or removed | 1 s | |
 //! | an audit file is let go by a log that was dropped | 250 ms | |
+//!
+//! # A host: asking the user
+//!
+//! | what | default | set by | beyond it |
+//! |---|---|---|---|
+//! | questions to the user about one server that are open | 8 | [`AskLimits::with_waiting`](crate::host::consent::AskLimits::with_waiting) | denied without asking, and told |
+//! | the same that are shown within a minute | 30 | [`AskLimits::with_per_minute`](crate::host::consent::AskLimits::with_per_minute) | denied without asking, and told |
+//! | questions to the user that are shown at a time, each about another server | 4 | [`AskLimits::with_shown`](crate::host::consent::AskLimits::with_shown) | further ones wait |
+//! | servers of which it is known when they were asked about | 4,096 | | those without an open question are forgotten |
+//! | a text of a question, and what has changed, on a terminal | 4,000 and 16,000 characters | `{:#}` shows the whole | the beginning, and how long it is |
+//! | cells of the table by which two definitions are compared | 4,000,000 | | all the old lines are shown, and all the new |
+//! | what is granted for the session, and for always; refused for the session | 10,000 each | | it is asked about each time; the oldest refusal is forgotten |
+//! | the definition of a tool that is agreed to for more than once | 256 KiB | | it is asked about each time |
+//! | a file of grants | 64 MiB | | an error; what does not fit is granted for the session |
+//! | what was taken back while its file could not be written | 1,000 | | everything is taken back |
+//!
+//! | time | default | set by |
+//! |---|---|---|
+//! | the user answers a question; before, that waits to be shown | 300 s for each | [`AskLimits::with_time`](crate::host::consent::AskLimits::with_time) |
+//! | a change of a file of grants waits for that of another process | 5 s | |
 //!
 //! # Recordings
 //!

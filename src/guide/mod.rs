@@ -33,6 +33,8 @@
 //! | [host] | many servers behind one registry: starting, names, failures |
 //! | [consent] | who may start, call and ask what; asking the user, remembering, taking back |
 //! | [config] | configuration files of other hosts: what they name, secrets, writing them |
+//! | [resilience] | failures, restarts, pools: what is tried again, and what never is |
+//! | [consent] | what may be done without asking, how the user is asked, and taking it back |
 //!
 //! | to train models | |
 //! |---|---|
@@ -69,6 +71,7 @@ pub mod operating;
 pub mod platforms;
 pub mod prompts;
 pub mod questions;
+pub mod resilience;
 pub mod resources;
 pub mod starting;
 pub mod tasks;

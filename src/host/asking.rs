@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use serde::Serialize;
 
 use super::audit::{Entry, Intent, Kind, Outcome};
-use super::consent::Subject;
+use super::consent::{Permit, Subject};
 use super::inner::{Inner, closed};
 use super::member::Member;
 use crate::client::{Asked, ClientHandler};
@@ -37,6 +37,16 @@ impl Asking {
         Self { inner, member: Arc::downgrade(member), handler }
     }
 
+    /// The question with a text that can be shown.
+    fn harmless<P: Clone>(&self, asked: &Asked<P>, text: impl Fn(&mut P) -> &mut String) -> Asked<P> {
+        let mut params = asked.params().clone();
+        if let Some(inner) = self.inner.upgrade() {
+            let text = text(&mut params);
+            *text = inner.settings.filter.apply_text(std::mem::take(text));
+        }
+        asked.with_params(params)
+    }
+
     fn there(&self) -> Result<(Arc<Inner>, Arc<Member>)> {
         let inner = self.inner.upgrade().ok_or_else(closed)?;
         Ok((inner, self.member.upgrade().ok_or_else(closed)?))
@@ -51,12 +61,26 @@ impl Inner {
         kind: Kind,
         subject: &Subject<'_>,
         asked: &Asked<P>,
-    ) -> Result<Option<Entry>> {
+    ) -> Result<(Permit, Option<Entry>)> {
         let permit = self.permit(subject, member, kind, asked.key(), Some(asked.cancel_token()))?;
         let question = Json::new(asked.params()).unwrap_or_else(|_| Json::null());
         let intent = Intent::new(kind).with_target(asked.key()).with_arguments(&question);
-        self.intend(member, intent, Some(permit.reason()))
+        let entry = self.intend(member, intent, Some(permit.reason()))?;
+        Ok((permit, entry))
     }
+}
+
+/// What a server is told that must not have the model's answer. Why is no business of its.
+fn refused() -> ErrorObject {
+    ErrorObject::new(REFUSED, "the user rejected the request")
+}
+
+/// The user's answer, unless consent was taken back while it was given.
+fn unless_revoked(
+    permit: &Permit,
+    answer: Result<ElicitResult, ErrorObject>,
+) -> Result<ElicitResult, ErrorObject> {
+    if permit.was_revoked() { Ok(ElicitResult::decline()) } else { answer }
 }
 
 /// Writes down what an answer came to.
@@ -78,34 +102,52 @@ impl ClientHandler for Asking {
 
     fn elicit(&self, form: &Asked<ElicitFormParams>) -> Result<ElicitResult, ErrorObject> {
         let admitted = self.there().and_then(|(inner, member)| {
-            inner.admit(&member, Kind::Elicit, &Subject::elicit(&member.name, form.params()), form)
+            inner.admit(
+                &member,
+                Kind::Elicit,
+                &Subject::elicit(&member.name, &member.configured, form.params()),
+                form,
+            )
         });
         match admitted {
-            Ok(entry) => noted(entry, self.handler.elicit(form)),
+            Ok((permit, entry)) => noted(
+                entry,
+                unless_revoked(&permit, self.handler.elicit(&self.harmless(form, |form| &mut form.message))),
+            ),
             Err(_) => Ok(ElicitResult::decline()),
         }
     }
 
     fn elicit_url(&self, url: &Asked<ElicitUrlParams>) -> Result<ElicitResult, ErrorObject> {
         let admitted = self.there().and_then(|(inner, member)| {
-            inner.admit(&member, Kind::Elicit, &Subject::elicit_url(&member.name, url.params()), url)
+            inner.admit(
+                &member,
+                Kind::Elicit,
+                &Subject::elicit_url(&member.name, &member.configured, url.params()),
+                url,
+            )
         });
         match admitted {
-            Ok(entry) => noted(entry, self.handler.elicit_url(url)),
+            Ok((permit, entry)) => noted(
+                entry,
+                unless_revoked(&permit, self.handler.elicit_url(&self.harmless(url, |url| &mut url.message))),
+            ),
             Err(_) => Ok(ElicitResult::decline()),
         }
     }
 
     fn sample(&self, request: &Asked<CreateMessageParams>) -> Result<CreateMessageResult, ErrorObject> {
-        let refused = |error: Error| ErrorObject::new(REFUSED, error.to_string());
-        let (inner, member) = self.there().map_err(refused)?;
-        let subject = Subject::sample(&member.name, request.params());
-        let entry = inner.admit(&member, Kind::Sample, &subject, request).map_err(refused)?;
-        let answer = self.handler.sample(request).and_then(|result| {
-            let subject = Subject::sample_answer(&member.name, &result);
+        let (inner, member) = self.there().map_err(|_| refused())?;
+        let harmless = inner.settings.filter.apply_sample(&member.name, request.params().clone());
+        let harmless = request.with_params(harmless.map_err(|_| refused())?);
+        let subject = Subject::sample(&member.name, &member.configured, request.params());
+        let admitted = inner.admit(&member, Kind::Sample, &subject, request);
+        let (permit, entry) = admitted.map_err(|_| refused())?;
+        let answer = self.handler.sample(&harmless).and_then(|result| {
+            let subject = Subject::sample_answer(&member.name, &member.configured, &result);
             let cancel = Some(request.cancel_token());
-            inner.permit(&subject, &member, Kind::Sample, request.key(), cancel).map_err(refused)?;
-            Ok(result)
+            let answer = inner.permit(&subject, &member, Kind::Sample, request.key(), cancel);
+            if answer.is_err() || permit.was_revoked() { Err(refused()) } else { Ok(result) }
         });
         noted(entry, answer)
     }

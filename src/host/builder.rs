@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::audit::AuditLog;
+use super::audit::{AuditLog, Intent, Kind};
 use super::config::{Config, Resolver, ServerEntry};
 use super::connector::{Connector, NoConnector};
-use super::consent::{Consent, Gatekeeper, Grants, Policy, Rules};
+use super::consent::{AskLimits, Consent, Gatekeeper, Grants, Policy, Rules, Subject};
 use super::containment::{Sandbox, Spawner};
 use super::events::{Bulletin, HostEvent};
 use super::filter::ResultFilter;
@@ -16,6 +16,7 @@ use super::inner::Inner;
 use super::resilience::{BreakerOptions, RestartPolicy, Retry};
 use crate::client::{ClientBuilder, ClientHandler};
 use crate::error::Result;
+use crate::transport::Environment;
 
 type Tune = Arc<dyn Fn(&str, ClientBuilder) -> ClientBuilder + Send + Sync>;
 type Contain = Arc<dyn Fn(&ServerEntry) -> Option<Arc<dyn Sandbox>> + Send + Sync>;
@@ -27,12 +28,13 @@ pub struct HostBuilder {
     policy: Arc<dyn Policy>,
     consent: Option<Arc<dyn Consent>>,
     grants: Grants,
-    ask_time: Option<Duration>,
+    ask_limits: AskLimits,
     audit: Option<AuditLog>,
     filter: ResultFilter,
     retry: Retry,
     restart: RestartPolicy,
     breaker: BreakerOptions,
+    environment: Environment,
     contain: Option<Contain>,
     connector: Arc<dyn Connector>,
     handler: Option<Arc<dyn ClientHandler>>,
@@ -49,12 +51,13 @@ impl Default for HostBuilder {
             policy: Arc::new(Rules::new()),
             consent: None,
             grants: Grants::default(),
-            ask_time: None,
+            ask_limits: AskLimits::default(),
             audit: None,
             filter: ResultFilter::default(),
             retry: Retry::default(),
             restart: RestartPolicy::default(),
             breaker: BreakerOptions::default(),
+            environment: Environment::default(),
             contain: None,
             connector: Arc::new(NoConnector),
             handler: None,
@@ -112,7 +115,14 @@ impl HostBuilder {
     /// How long the user may take for an answer. It does not count as time of the call. Default: 5 minutes.
     #[must_use]
     pub fn ask_time(mut self, time: Duration) -> Self {
-        self.ask_time = Some(time);
+        self.ask_limits = self.ask_limits.with_time(time);
+        self
+    }
+
+    /// How much the user is asked, and for how long. Default: [`AskLimits::default`].
+    #[must_use]
+    pub fn ask_limits(mut self, limits: AskLimits) -> Self {
+        self.ask_limits = limits;
         self
     }
 
@@ -149,6 +159,13 @@ impl HostBuilder {
     #[must_use]
     pub fn breaker(mut self, breaker: BreakerOptions) -> Self {
         self.breaker = breaker;
+        self
+    }
+
+    /// Which variables of this process every server gets that is started, beside those of its entry. Default: [`Environment::Base`].
+    #[must_use]
+    pub fn environment(mut self, environment: Environment) -> Self {
+        self.environment = environment;
         self
     }
 
@@ -220,7 +237,16 @@ impl HostBuilder {
         let on_trouble = move |server: &str, problem: String| {
             told.tell(&HostEvent::Trouble { server: Arc::from(server), problem });
         };
-        let gatekeeper = Gatekeeper::new(self.policy, self.consent, self.grants, self.ask_time, on_trouble);
+        let log = self.audit.clone();
+        let on_answer = move |subject: &Subject<'_>, answer: &str| {
+            let Some(log) = &log else { return };
+            let target = subject.tool().map_or_else(|| subject.kind().to_string(), |tool| tool.name.clone());
+            let event = Intent::new(Kind::Consent).with_server(subject.server()).with_target(&target);
+            // A log that must be written is asked for the call itself.
+            let _ = log.event(&event.with_detail(answer));
+        };
+        let gatekeeper =
+            Gatekeeper::new(self.policy, self.consent, self.grants, self.ask_limits, on_trouble, on_answer);
         let settings = Settings {
             resolver: self.resolver,
             gatekeeper: Arc::new(gatekeeper),
@@ -229,6 +255,7 @@ impl HostBuilder {
             retry: self.retry,
             restart: self.restart,
             breaker: self.breaker,
+            environment: self.environment,
             contain: self.contain,
             spawner: Spawner::start()?,
             connector: self.connector,
@@ -261,6 +288,7 @@ pub(super) struct Settings {
     pub(super) retry: Retry,
     pub(super) restart: RestartPolicy,
     pub(super) breaker: BreakerOptions,
+    pub(super) environment: Environment,
     pub(super) contain: Option<Contain>,
     pub(super) spawner: Spawner,
     pub(super) connector: Arc<dyn Connector>,

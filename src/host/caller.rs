@@ -31,7 +31,7 @@ impl Inner {
             &route.member,
             is_repeatable(&route.definition),
             options,
-            &mut |handle, options| handle.call_tool_with(&route.definition.name, arguments.as_raw(), options),
+            &mut |handle, options| Caller::call(handle, &route.definition.name, arguments.clone(), options),
         )?;
         let source = Source::tool(&route.member.name, &route.definition.name);
         self.settings.filter.apply_call(&source, result)
@@ -56,7 +56,7 @@ impl Inner {
         let member = self.whose(address)?;
         let usage = Use::Read { uri: address.name };
         let result = self.pass(&usage, &member, true, options, &mut |handle, options| {
-            handle.read_resource_with(address.name, options)
+            Caller::read_resource(handle, address, options)
         })?;
         self.settings.filter.apply_read(&Source::resource(&member.name, address.name), result)
     }
@@ -70,7 +70,7 @@ impl Inner {
         let member = self.whose(address)?;
         let usage = Use::Prompt { name: address.name, arguments };
         let result = self.pass(&usage, &member, true, options, &mut |handle, options| {
-            handle.get_prompt_with(address.name, arguments, options)
+            Caller::get_prompt(handle, address, arguments, options)
         })?;
         self.settings.filter.apply_prompt(&Source::prompt(&member.name, address.name), result)
     }

@@ -14,6 +14,7 @@ use super::names::tool_name;
 use crate::client::{Caller, RemoteTool};
 use crate::json::canonical;
 use crate::protocol::ToolDefinition;
+use crate::registry::RegistryError;
 use crate::tool::ToolRegistry;
 
 /// More tools of one server than this are not offered.
@@ -35,6 +36,15 @@ pub(super) struct Refreshed {
     pub(super) removed: Vec<String>,
     pub(super) changed: Vec<String>,
     pub(super) refused: Vec<HostEvent>,
+    /// A name was another's.
+    pub(super) has_clash: bool,
+}
+
+/// A route that is new, or describes its tool in another way.
+struct Fresh {
+    name: String,
+    route: Arc<Route>,
+    is_new: bool,
 }
 
 /// Owner: the host. Bound: the tools of its servers. The lock is held for a look or a change.
@@ -84,21 +94,17 @@ impl Catalogue {
             let route = Arc::new(Route { member: Arc::clone(member), definition: definition.clone(), shown });
             if let Some(other) = wanted.insert(name.clone(), Arc::clone(&route)) {
                 refreshed.refused.push(clash(&name, &route, &other));
+                refreshed.has_clash = true;
                 wanted.insert(name, other);
             }
         }
-        let (gone, new) = self.exchange(member, wanted, &mut refreshed);
+        let (gone, fresh) = self.exchange(member, wanted, &mut refreshed);
         for name in gone {
             self.tools.remove(&name);
             refreshed.removed.push(name);
         }
-        for (name, route, is_new) in new {
-            let tool = RemoteTool::new(route.shown.clone(), Arc::clone(caller));
-            let registered = match is_new {
-                true => self.tools.register(tool),
-                false => self.tools.replace(tool).map(drop),
-            };
-            match registered {
+        for Fresh { name, route, is_new } in fresh {
+            match self.show(&name, &route, is_new, caller) {
                 Ok(()) if is_new => refreshed.added.push(name),
                 Ok(()) => refreshed.changed.push(name),
                 Err(error) => {
@@ -110,13 +116,41 @@ impl Catalogue {
         refreshed
     }
 
-    /// Changes the routes alone; returns the names that are gone, and what is new (`true`) or described in another way.
+    /// Puts the tool of a route into the registry. If there is another route by then, that of whoever made it comes last.
+    fn show(
+        &self,
+        name: &str,
+        route: &Arc<Route>,
+        is_new: bool,
+        caller: &Arc<dyn Caller>,
+    ) -> Result<(), RegistryError> {
+        let tool = |route: &Route| RemoteTool::new(route.shown.clone(), Arc::clone(caller));
+        match is_new {
+            true => self.tools.register(tool(route))?,
+            false => drop(self.tools.replace(tool(route))?),
+        }
+        let mut shown = Some(Arc::clone(route));
+        loop {
+            let current = self.route(name);
+            match (&shown, &current) {
+                (Some(shown), Some(current)) if Arc::ptr_eq(shown, current) => return Ok(()),
+                (_, Some(current)) => drop(self.tools.replace(tool(current))?),
+                (_, None) => {
+                    self.tools.remove(name);
+                    return Ok(());
+                }
+            }
+            shown = current;
+        }
+    }
+
+    /// Changes the routes alone; returns the names that are gone, and the fresh ones.
     fn exchange(
         &self,
         member: &Arc<Member>,
         wanted: BTreeMap<String, Arc<Route>>,
         refreshed: &mut Refreshed,
-    ) -> (Vec<String>, Vec<(String, Arc<Route>, bool)>) {
+    ) -> (Vec<String>, Vec<Fresh>) {
         let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
         let is_gone = |name: &String, route: &Route| is_of(route, member) && !wanted.contains_key(name);
         let gone: Vec<_> = routes
@@ -127,18 +161,22 @@ impl Catalogue {
         for name in &gone {
             routes.remove(name);
         }
-        let mut new = Vec::new();
+        let mut fresh = Vec::new();
         for (name, route) in wanted {
             match routes.get(&name) {
-                Some(old) if !is_of(old, member) => refreshed.refused.push(clash(&name, &route, old)),
+                Some(old) if !is_of(old, member) => {
+                    refreshed.refused.push(clash(&name, &route, old));
+                    refreshed.has_clash = true;
+                }
                 Some(old) if same(&old.definition, &route.definition) => {}
                 old => {
-                    new.push((name.clone(), Arc::clone(&route), old.is_none()));
+                    let is_new = old.is_none();
+                    fresh.push(Fresh { name: name.clone(), route: Arc::clone(&route), is_new });
                     routes.insert(name, route);
                 }
             }
         }
-        (gone, new)
+        (gone, fresh)
     }
 
     fn forget(&self, name: &str, route: &Arc<Route>) {

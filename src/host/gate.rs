@@ -63,10 +63,16 @@ impl Inner {
         options: &CallOptions,
         run: &mut dyn FnMut(&ClientHandle, &CallOptions) -> Result<T>,
     ) -> Result<T> {
+        if let Some(notes) = options.notes() {
+            notes.set_server(Arc::clone(&member.name));
+        }
         let permit = match usage {
             Use::Call { route, arguments } => Some(self.permit_call(route, arguments, options)?),
             Use::Read { .. } | Use::Prompt { .. } => None,
         };
+        if let (Some(notes), Some(permit)) = (options.notes(), &permit) {
+            notes.set_decision(true, permit.reason());
+        }
         let entry = self.intend(member, usage.intent(), permit.as_ref().map(Permit::reason))?;
 
         let token = CancelToken::new();
@@ -91,7 +97,14 @@ impl Inner {
             entry.outcome(&Outcome::of(&outcome));
         }
         self.look_at(member);
-        outcome
+        outcome.map_err(|error| match error {
+            // A model, or a terminal, will see what the server says.
+            Error::Peer(mut error) => {
+                error.message = self.settings.filter.apply_text(error.message);
+                Error::Peer(error)
+            }
+            error => error,
+        })
     }
 
     /// Asks whether a tool may be called.
@@ -113,7 +126,13 @@ impl Inner {
         target: &str,
         cancel: Option<&CancelToken>,
     ) -> Result<Permit> {
-        let permitted = self.settings.gatekeeper.permit(subject, cancel);
+        // Nobody is to be asked any more about a server that is gone.
+        let given_up = CancelToken::new();
+        member.gone.carries(&given_up);
+        if let Some(cancel) = cancel {
+            cancel.carries(&given_up);
+        }
+        let permitted = self.settings.gatekeeper.permit(subject, Some(&given_up));
         if let (Err(error), Some(log)) = (&permitted, &self.settings.audit) {
             let intent =
                 Intent::new(kind).with_server(&member.name).with_target(target).with_detail("not done");

@@ -156,6 +156,13 @@ impl HostHandle {
         self.inner.member(server).ok()?.identity()
     }
 
+    /// How a model should use a server, as that says; made harmless.
+    #[must_use]
+    pub fn instructions(&self, server: &str) -> Option<String> {
+        let text = self.identity(server)?.instructions.clone()?;
+        Some(self.inner.settings.filter.apply_text(text))
+    }
+
     /// What happens to the servers from now on.
     #[must_use]
     pub fn watch(&self) -> HostEvents {

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded, select};
 
+use super::audit::{Intent, Kind};
 use super::builder::Settings;
+use super::caller::WeakCaller;
 use super::catalogue::Catalogue;
 use super::config::ServerEntry;
 use super::events::{Bulletin, HostEvent, ServerState};
@@ -18,6 +20,7 @@ use super::supervisor::Supervisor;
 use crate::client::{CallOptions, Caller, ClientHandle, ServerIdentity};
 use crate::error::{Error, Result};
 use crate::peer::CloseReport;
+use crate::protocol::ToolDefinition;
 use crate::sync::{CancelToken, Deadline, Mutex, lock};
 
 /// More servers than this are refused.
@@ -75,7 +78,15 @@ impl Inner {
 
     fn set_state(&self, member: &Arc<Member>, state: ServerState) {
         if member.set_state(&state) {
+            self.note(Kind::State, member, &state.to_string());
             self.tell(HostEvent::State { server: Arc::clone(&member.name), state });
+        }
+    }
+
+    /// Writes down what has happened, not what is done: so a log that cannot be written stops nothing here, and tells by itself.
+    fn note(&self, kind: Kind, member: &Member, what: &str) {
+        if let Some(log) = &self.settings.audit {
+            let _ = log.event(&Intent::new(kind).with_server(&member.name).with_detail(what));
         }
     }
 
@@ -139,8 +150,30 @@ impl Inner {
     pub(super) fn start_member(&self, member: &Arc<Member>, cancel: Option<&CancelToken>) -> Result<()> {
         member.start(cancel, || {
             self.set_state(member, ServerState::Waiting);
-            self.arrive(member, self.launched(member))
+            let started = self.started(member);
+            if started.is_err() {
+                // What was started of it is of no use.
+                drop(member.discard());
+            }
+            self.arrived(member, started)
         })
+    }
+
+    /// Starts a server and lists what it has.
+    fn started(&self, member: &Arc<Member>) -> Result<()> {
+        let allowed = self.allow_start(member)?;
+        let _slot = self.slot(member)?;
+        self.set_state(member, ServerState::Starting);
+        let begun = Instant::now();
+        let client = self.open(member, allowed.as_deref())?;
+        let handle = client.handle();
+        // Before it has said anything, so that it can be stopped.
+        if let Some(_unwanted) = member.keep(client, self.restarter(member, &handle)) {
+            return Err(closed());
+        }
+        self.settle(member, &handle, begun)?;
+        let (_, restarter) = member.running()?;
+        restarter.watch()
     }
 
     /// Starts `member` again, or for the first time if it could not be.
@@ -155,9 +188,8 @@ impl Inner {
     }
 
     /// A server is there, or not.
-    fn arrive(&self, member: &Arc<Member>, started: Result<(ClientHandle, Instant)>) -> Result<()> {
-        let arrived = started.and_then(|(handle, begun)| self.settle(member, &handle, begun));
-        match &arrived {
+    fn arrived(&self, member: &Arc<Member>, outcome: Result<()>) -> Result<()> {
+        match &outcome {
             Ok(()) => {
                 self.set_state(member, ServerState::Ready);
                 let ended = member.handle().and_then(|handle| handle.ended());
@@ -167,24 +199,7 @@ impl Inner {
             }
             Err(error) => self.set_state(member, ServerState::Failed(error.to_string())),
         }
-        arrived
-    }
-
-    /// A client of a server that this has started.
-    fn launched(&self, member: &Arc<Member>) -> Result<(ClientHandle, Instant)> {
-        let allowed = self.allow_start(member)?;
-        let _slot = self.slot(member)?;
-        self.set_state(member, ServerState::Starting);
-        let begun = Instant::now();
-        let client = self.open(member, allowed.as_deref())?;
-        client.initialize()?;
-        let handle = client.handle();
-        if let Some(_unwanted) = member.keep(client, self.restarter(member, &handle)) {
-            return Err(closed());
-        }
-        let (_, restarter) = member.running()?;
-        restarter.watch()?;
-        Ok((handle, begun))
+        outcome
     }
 
     /// What starts `member` again, and tells of it.
@@ -200,6 +215,7 @@ impl Inner {
 
     /// Runs before those who wait for the restart go on.
     fn restarted(&self, member: &Arc<Member>, event: &RestartEvent) {
+        self.note(Kind::Restart, member, &format!("{event:?}"));
         match event {
             RestartEvent::Restarting(_) => {
                 self.ended(member); // whoever sees it first
@@ -208,7 +224,7 @@ impl Inner {
             RestartEvent::Restarted => {
                 if let Some(handle) = member.handle() {
                     // What went wrong is the member's state.
-                    let _ = self.arrive(member, Ok((handle, Instant::now())));
+                    let _ = self.arrived(member, self.settle(member, &handle, Instant::now()));
                 }
             }
             RestartEvent::Failed(why) | RestartEvent::GivenUp(why) => {
@@ -262,12 +278,20 @@ impl Inner {
                 list.items
             }
         };
-        let caller: Arc<dyn Caller> = Arc::new(super::caller::WeakCaller(self.this.clone()));
-        let refreshed = self.catalogue.refresh(member, &listed, &self.settings.filter, &caller);
+        self.offer(member, &listed.into());
+        Ok(())
+    }
+
+    /// Offers the tools that `member` was listed with.
+    fn offer(&self, member: &Arc<Member>, listed: &Arc<[ToolDefinition]>) {
+        let caller: Arc<dyn Caller> = Arc::new(WeakCaller(self.this.clone()));
+        let refreshed = self.catalogue.refresh(member, listed, &self.settings.filter, &caller);
+        member.set_listed(listed, refreshed.has_clash);
         for event in refreshed.refused {
             self.tell(event);
         }
         let (added, removed, changed) = (refreshed.added, refreshed.removed, refreshed.changed);
+        let has_room = !removed.is_empty();
         if !(added.is_empty() && removed.is_empty() && changed.is_empty()) {
             self.tell(HostEvent::Tools { server: Arc::clone(&member.name), added, removed, changed });
         }
@@ -275,7 +299,18 @@ impl Inner {
         if member.gone.is_cancelled() {
             self.catalogue.remove(member);
         }
-        Ok(())
+        if has_room {
+            self.offer_again(member);
+        }
+    }
+
+    /// Names of `but` are free: others may have waited for them.
+    fn offer_again(&self, but: &Arc<Member>) {
+        for member in self.members().iter().filter(|member| !Arc::ptr_eq(member, but)) {
+            if let Some(listed) = member.clashing() {
+                self.offer(member, &listed);
+            }
+        }
     }
 
     /// The server says that its tools have changed.
@@ -324,6 +359,7 @@ impl Inner {
         if !removed.is_empty() {
             let (added, changed) = (Vec::new(), Vec::new());
             self.tell(HostEvent::Tools { server: Arc::clone(&server), added, removed, changed });
+            self.offer_again(member);
         }
         let report = client.map(|client| client.close());
         self.tell(HostEvent::State { server, state });

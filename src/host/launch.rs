@@ -12,7 +12,7 @@ use super::inner::Inner;
 use super::member::Member;
 use crate::client::{Client, ClientBuilder, Timeouts};
 use crate::error::{Error, Result};
-use crate::transport::{ChildProcess, Environment, Transport};
+use crate::transport::{ChildProcess, Transport};
 
 impl Inner {
     /// Asks whether what a configuration says may be run, or reached. What the program itself says need not be asked.
@@ -52,7 +52,7 @@ impl Inner {
         self.hide(&launch, member);
         match launch.reach {
             LaunchReach::Command { program, args, env, env_removed, cwd } => {
-                let mut child = ChildProcess::new(program).environment(Environment::Base);
+                let mut child = ChildProcess::new(program).environment(self.settings.environment);
                 child = child.args(args.iter().map(|arg| arg.reveal())).shown_as(member.entry.written());
                 for (name, value) in &env {
                     child = child.env(name, value.reveal());

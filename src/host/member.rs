@@ -21,6 +21,7 @@ use super::events::ServerState;
 use super::resilience::{Breaker, Restarter};
 use crate::client::{Client, ClientHandle, ServerIdentity};
 use crate::error::{Error, Result};
+use crate::protocol::ToolDefinition;
 use crate::sync::{CancelToken, Mutex, lock};
 
 pub(super) struct Member {
@@ -46,6 +47,10 @@ struct Inside {
     flight: Option<Receiver<Infallible>>,
     /// What came of the last time it was tried, if it did not go well.
     failure: Option<Error>,
+    /// As it was listed last; shared with whoever looks.
+    listed: Arc<[ToolDefinition]>,
+    /// Some of it has a name that was another's.
+    has_clash: bool,
 }
 
 impl Member {
@@ -65,6 +70,8 @@ impl Member {
                 identity: None,
                 flight: None,
                 failure: None,
+                listed: Arc::new([]),
+                has_clash: false,
             }),
         }
     }
@@ -130,15 +137,28 @@ impl Member {
         None
     }
 
+    pub(super) fn set_listed(&self, listed: &Arc<[ToolDefinition]>, has_clash: bool) {
+        let mut inside = lock(&self.inside);
+        (inside.listed, inside.has_clash) = (Arc::clone(listed), has_clash);
+    }
+
+    /// What was listed last, if a part of it has a name that was another's.
+    pub(super) fn clashing(&self) -> Option<Arc<[ToolDefinition]>> {
+        let inside = lock(&self.inside);
+        inside.has_clash.then(|| Arc::clone(&inside.listed))
+    }
+
+    /// Gives back what runs of it, which is ended by dropping it.
+    pub(super) fn discard(&self) -> (Option<Client>, Option<Arc<Restarter>>) {
+        let mut inside = lock(&self.inside);
+        (inside.client.take(), inside.restarter.take())
+    }
+
     /// It is over; returns what is to be closed.
     pub(super) fn stop(&self) -> Option<Client> {
         self.gone.cancel(format!("server {} was stopped", self.name));
-        let mut inside = lock(&self.inside);
-        inside.state = ServerState::Stopped;
-        let (client, restarter) = (inside.client.take(), inside.restarter.take());
-        drop(inside);
-        drop(restarter);
-        client
+        lock(&self.inside).state = ServerState::Stopped;
+        self.discard().0
     }
 
     /// Has `start` run by one thread, unless it is started already. Whoever finds another at it waits for that, until `cancel` fires, and

@@ -11,12 +11,13 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use crate::support::alone::is_alive;
+use crate::support::peers::{LONG, eventually};
 use tinymcp::client::ClientBuilder;
 use tinymcp::transport::{ChildProcess, Patience};
 use tinymcp::{CancelToken, Client, Context, Error, FnTool, ProtocolVersion, Server, ToolRegistry, tool};
 
 const FOLDER: &str = "TINYMCP_TEST_COUNTING";
-const LONG: Duration = Duration::from_secs(30);
 
 /// What it has remembered, as a server with a session does.
 static REMEMBERED: AtomicU32 = AtomicU32::new(0);
@@ -48,6 +49,8 @@ pub(crate) fn child() {
     let add = |tool: FnTool| tools.register(tool).expect("registers");
     let at = folder.clone();
     add(tool! { fn act() -> u32 { note(&at, "act"); std::process::id() } });
+    let at = folder.clone();
+    add(tool! { fn act_as(name: String) -> u32 { note(&at, &name); std::process::id() } });
     // Its answer is lost.
     let at = folder.clone();
     add(tool! { fn act_and_die() -> u32 { note(&at, "act_and_die"); std::process::exit(7) } });
@@ -155,10 +158,18 @@ impl Drop for Counting {
     }
 }
 
-/// Ends a process that this test has started.
+/// Ends a process that this test has started, and waits until its pipes are closed.
 pub(crate) fn kill(pid: &str) {
-    let killed = Command::new("kill").args(["-9", pid]).status().expect("kill");
-    assert!(killed.success());
+    signal("-KILL", pid);
+    // Its threads share the pipes: the last one to end closes them.
+    let threads = || fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
+    eventually("it is dead", || !is_alive(pid) && threads() <= 1);
+}
+
+/// Signals a process that this test has started.
+pub(crate) fn signal(signal: &str, pid: &str) {
+    let signalled = Command::new("kill").args([signal, pid]).status().expect("kill");
+    assert!(signalled.success());
 }
 
 /// What kind an error is of.

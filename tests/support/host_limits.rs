@@ -2,6 +2,67 @@
 
 pub(crate) const ROWS: &[(&str, &str, &[&str])] = &[
     ("servers of a host", "host/inner.rs", &["MAX_SERVERS: usize = "]),
+    ("tries of a call, host", "host/resilience/retry.rs", &["tries: "]),
+    ("restarts of a server in a row", "host/resilience/policy.rs", &["limit: "]),
+    ("failures in a row that open a circuit", "host/resilience/breaker.rs", &["failures: "]),
+    (
+        "the last calls of which a breaker takes the share of failures, at most",
+        "host/resilience/breaker.rs",
+        &["MAX_RECENT: u32 = "],
+    ),
+    ("members of a pool; at most", "host/pool/builder.rs", &["size: ", "MAX_MEMBERS: usize = "]),
+    (
+        "pings in a row that a member of a pool may leave unanswered",
+        "host/pool/health.rs",
+        &["UNANSWERED: u32 = "],
+    ),
+    (
+        "conversations of a pool by their key; a key",
+        "host/pool/sticky.rs",
+        &["MAX_CONVERSATIONS: usize = ", "MAX_KEY_BYTES: usize = "],
+    ),
+    ("those who listen to changes by a pool", "host/pool/events.rs", &["MAX_OPEN: usize = "]),
+    (
+        "before a call is tried again, which doubles; at most",
+        "host/resilience/retry.rs",
+        &["first: ", "cap: "],
+    ),
+    (
+        "listing the tools before the first of such calls, if nobody has",
+        "host/resilience/resilient.rs",
+        &["LISTING: Duration = "],
+    ),
+    (
+        "before the second restart in a row, which doubles; at most",
+        "host/resilience/policy.rs",
+        &["first: ", "cap: "],
+    ),
+    (
+        "a server stays, so that the next restart is the first again; one that did not stay is left alone",
+        "host/resilience/policy.rs",
+        &["stable_after: ", "rest: "],
+    ),
+    (
+        "a circuit is open, which doubles; at most",
+        "host/resilience/breaker.rs",
+        &["cool_down: ", "longest_cool_down: "],
+    ),
+    (
+        "between two pings of the members of a pool; for the answer",
+        "host/pool/builder.rs",
+        &["check_every: Some(", "check_time: "],
+    ),
+    (
+        "before a member of a pool that does not stay is started again, which doubles; at most; it has stayed",
+        "host/pool/builder.rs",
+        &["first: ", "cap: ", "stable_after: "],
+    ),
+    (
+        "a conversation of a pool that nobody holds, without a call",
+        "host/pool/sticky.rs",
+        &["IDLE: Duration = "],
+    ),
+    ("all members of a pool tell of the same change", "host/pool/events.rs", &["SETTLING: Duration = "]),
     ("servers that start side by side", "host/builder.rs", &["max_starting: "]),
     ("tools of one server in a host", "host/catalogue.rs", &["MAX_TOOLS: usize = "]),
     ("the name of a tool in a host, in characters", "host/names.rs", &["MAX: usize = "]),
@@ -12,28 +73,9 @@ pub(crate) const ROWS: &[(&str, &str, &[&str])] = &[
         &["MAX_OPEN: usize = ", "QUEUE: usize = "],
     ),
     ("servers that are asked for a list side by side", "host/caller.rs", &["SIDE_BY_SIDE: usize = "]),
-    ("questions that are with users at a time", "host/consent/asking.rs", &["THREADS: usize = "]),
-    (
-        "questions of one server that wait, and that are asked within a minute",
-        "host/consent/asking.rs",
-        &["MAX_WAITING: usize = ", "MAX_ASKED: usize = "],
-    ),
-    (
-        "what is granted and kept; a definition with it",
-        "host/consent/grants.rs",
-        &["MAX_GRANTS: usize = ", "MAX_BYTES: usize = "],
-    ),
-    ("a file of grants", "host/consent/store.rs", &["MAX_FILE_BYTES: u64 = "]),
-    ("a text in a question, in characters", "host/consent/question.rs", &["MAX_TEXT: usize = "]),
     (
         "a server of a host starts: the protocol is settled, its tools are listed",
         "host/builder.rs",
         &["start_time: "],
-    ),
-    ("the user answers", "host/consent/gatekeeper.rs", &["ASK_TIME: Duration = "]),
-    (
-        "another process changes the file of grants; it has left that undone",
-        "host/consent/store.rs",
-        &["LOCK_TIME: Duration = ", "STALE: Duration = "],
     ),
 ];

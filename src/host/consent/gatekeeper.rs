@@ -1,23 +1,26 @@
 //! [`Gatekeeper`]: policy, what was answered before, and the user, in this order.
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::asking::{Answer, Asking, Consent};
-use super::grants::{Grants, Known};
-use super::permit::Permit;
+use super::asking::{Answer, AskLimits, Asking, Consent};
+use super::desk::{Place, cancelled, taken_back};
+use super::grants::{Before, Grants, Known};
+use super::permit::{Permit, Running};
 use super::question::{Question, QuestionKind};
 use super::rules::{Decision, Policy};
 use super::subject::Subject;
 use crate::error::{Error, Result};
+use crate::host::filter::visible_line;
 use crate::sync::CancelToken;
 
-/// How long the user may take for an answer.
-const ASK_TIME: Duration = Duration::from_secs(300);
-
-/// Told: the server, and what it did too often.
+/// Told: the server, and what it did too often, or what does not work with its consent.
 type OnTrouble = Box<dyn Fn(&str, String) + Send + Sync>;
+
+/// Told: what the user was asked about, and the answer.
+type OnAnswer = Box<dyn Fn(&Subject<'_>, &str) + Send + Sync>;
 
 /// Decides about everything that a host does.
 pub(in crate::host) struct Gatekeeper {
@@ -25,6 +28,15 @@ pub(in crate::host) struct Gatekeeper {
     grants: Grants,
     asking: Asking,
     on_trouble: OnTrouble,
+    on_answer: OnAnswer,
+    /// What was agreed to before cannot be read, and somebody was told.
+    is_file_broken: AtomicBool,
+}
+
+/// What is left to do once the policy and what was answered before are known.
+enum Next {
+    Allowed(String),
+    Ask(Box<Question>),
 }
 
 impl Gatekeeper {
@@ -32,11 +44,18 @@ impl Gatekeeper {
         policy: Arc<dyn Policy>,
         consent: Option<Arc<dyn Consent>>,
         grants: Grants,
-        ask_time: Option<Duration>,
+        limits: AskLimits,
         on_trouble: impl Fn(&str, String) + Send + Sync + 'static,
+        on_answer: impl Fn(&Subject<'_>, &str) + Send + Sync + 'static,
     ) -> Self {
-        let asking = Asking::new(consent, ask_time.unwrap_or(ASK_TIME));
-        Self { policy, grants, asking, on_trouble: Box::new(on_trouble) }
+        let asking = Asking::new(consent, limits);
+        let (on_trouble, on_answer) = (Box::new(on_trouble), Box::new(on_answer));
+        Self { policy, grants, asking, on_trouble, on_answer, is_file_broken: AtomicBool::new(false) }
+    }
+
+    #[cfg(test)]
+    pub(super) fn grants(&self) -> &Grants {
+        &self.grants
     }
 
     /// Whether `subject` may be done; asks if need be, until `cancel` fires.
@@ -48,56 +67,148 @@ impl Gatekeeper {
         subject: &Subject<'_>,
         cancel: Option<&CancelToken>,
     ) -> Result<Permit> {
-        let decision = catch_unwind(AssertUnwindSafe(|| self.policy.decide(subject)));
-        match decision {
-            Ok(Decision::Allow(why)) => Ok(self.grants.run(subject, why)),
-            Ok(Decision::Ask(why)) => self.consented(subject, &why, cancel),
-            Ok(Decision::Deny(why)) => Err(denied(subject, &why)),
-            Err(_) => Err(denied(subject, "the policy panicked")),
+        // From here on it can be taken back, so that nothing is decided by what is no longer so.
+        let running = self.grants.begin(subject);
+        let allowed = self
+            .allowed(subject, &running, cancel)
+            .and_then(|why| if running.revoked.is_cancelled() { Err(taken_back()) } else { Ok(why) });
+        match allowed {
+            Ok(why) => Ok(Permit::new(running, why)),
+            Err(Error::Denied(why)) => Err(denied(subject, &why)),
+            Err(error) => Err(error),
         }
     }
 
-    fn consented(&self, subject: &Subject<'_>, why: &str, cancel: Option<&CancelToken>) -> Result<Permit> {
-        let before = match self.grants.find(subject) {
-            Known::Granted(how) => return Ok(self.grants.run(subject, how)),
-            Known::Changed(before) => Some(before),
-            Known::Nothing => None,
+    /// Why it is allowed.
+    fn allowed(
+        &self,
+        subject: &Subject<'_>,
+        running: &Running,
+        cancel: Option<&CancelToken>,
+    ) -> Result<String> {
+        let question = match self.next(subject)? {
+            Next::Allowed(why) => return Ok(why),
+            Next::Ask(question) => question,
         };
-        let server = subject.server();
-        let place = self.asking.enter(server).map_err(|too_many| {
-            if let Some(count) = too_many.tell {
-                let problem = format!("{}; {count} more were denied without asking", too_many.problem);
-                (self.on_trouble)(server, problem);
+        still_wanted(running, cancel)?;
+        self.asking.consent()?;
+        let mut place = self.place(subject)?;
+        let settled = match self.ready(subject, &mut place, question, running, cancel) {
+            Ok(Next::Ask(question)) => match self.asking.thread() {
+                Ok(thread) => {
+                    let answer = self.asking.ask(&place, thread, question, cancel, &running.revoked)?;
+                    // Remembered before the next question has its turn, which is when `place` is dropped.
+                    return self.answered(subject, answer);
+                }
+                Err(error) => Err(error),
+            },
+            Ok(Next::Allowed(why)) => Ok(why),
+            Err(error) => Err(error),
+        };
+        place.settle();
+        settled
+    }
+
+    /// Waits for the turn of a question, and looks whether it is still to be asked then.
+    fn ready(
+        &self,
+        subject: &Subject<'_>,
+        place: &mut Place<'_>,
+        question: Box<Question>,
+        running: &Running,
+        cancel: Option<&CancelToken>,
+    ) -> Result<Next> {
+        if place.has_turn() {
+            return Ok(Next::Ask(question));
+        }
+        place.wait(cancel, &running.revoked)?;
+        still_wanted(running, cancel)?;
+        // Another question may have been answered for this one as well.
+        self.next(subject)
+    }
+
+    /// # Errors
+    /// When it is denied by the policy, or by what the user said before.
+    fn next(&self, subject: &Subject<'_>) -> Result<Next> {
+        let decision = catch_unwind(AssertUnwindSafe(|| self.policy.decide(subject)));
+        let decision = match decision {
+            Ok(Decision::Deny(why)) => return Err(Error::Denied(why)),
+            Ok(decision) => decision,
+            Err(_) => return Err(Error::Denied("the policy panicked".to_owned())),
+        };
+        if self.grants.refuse(subject) {
+            let why = "the user said no, and not to be asked again in this session";
+            return Err(Error::Denied(why.to_owned()));
+        }
+        if let Decision::Allow(why) = decision {
+            return Ok(Next::Allowed(why));
+        }
+        let (known, problem) = self.grants.find(subject);
+        self.tell_of_file(subject.server(), problem);
+        let ask =
+            |before: Option<&Before>, why: &str| Next::Ask(Box::new(Question::of(subject, before, why)));
+        Ok(match (decision, known) {
+            (Decision::AllowUnlessChanged(_), Known::Changed(before)) => {
+                ask(Some(&before), "it is not what you agreed to")
             }
-            denied(subject, &too_many.problem)
-        })?;
-        let question = Question::of(subject, before.as_deref(), why);
-        let answer = self.asking.ask(question, cancel).map_err(|error| match error {
-            Error::Denied(why) => denied(subject, &why),
-            error => error,
-        })?;
-        drop(place);
-        let how = match answer {
-            Answer::No => return Err(denied(subject, "the user said no")),
-            Answer::Once => "the user said yes, once",
-            Answer::Session => "the user said yes, for the session",
-            Answer::Always => "the user said yes, always",
+            (Decision::Ask(_), Known::Granted(how)) => Next::Allowed(how.to_owned()),
+            (Decision::Ask(why), Known::Changed(before)) => ask(Some(&before), &why),
+            (Decision::Ask(why), Known::Nothing) => ask(None, &why),
+            (Decision::Allow(why) | Decision::AllowUnlessChanged(why), _) => Next::Allowed(why),
+            (Decision::Deny(why), _) => return Err(Error::Denied(why)),
+        })
+    }
+
+    /// Once, until it is well again.
+    fn tell_of_file(&self, server: &str, problem: Option<io::Error>) {
+        let is_news = self.is_file_broken.swap(problem.is_some(), Ordering::Relaxed) != problem.is_some();
+        if let Some(problem) = problem.filter(|_| is_news) {
+            (self.on_trouble)(server, format!("what was agreed to before is not known: {problem}"));
+        }
+    }
+
+    fn place(&self, subject: &Subject<'_>) -> Result<Place<'_>> {
+        self.asking.enter(subject.server()).map_err(|too_many| {
+            if let Some(count) = too_many.tell {
+                let so_far = if count == 1 { "one was".to_owned() } else { format!("{count} were") };
+                let problem = format!("{}: {so_far} denied without asking", too_many.problem);
+                (self.on_trouble)(subject.server(), problem);
+            }
+            Error::Denied(format!("{}: it was not asked about", too_many.problem))
+        })
+    }
+
+    fn answered(&self, subject: &Subject<'_>, answer: Answer) -> Result<String> {
+        let (is_yes, said) = match answer {
+            Answer::No => (false, "the user said no"),
+            Answer::NoSession => (false, "the user said no, for the session"),
+            Answer::Once => (true, "the user said yes, once"),
+            Answer::Session => (true, "the user said yes, for the session"),
+            Answer::Always => (true, "the user said yes, always"),
         };
-        if matches!(answer, Answer::Session | Answer::Always) {
+        (self.on_answer)(subject, said);
+        if !matches!(answer, Answer::Once | Answer::No) {
             if let Err(problem) = self.grants.remember(subject, answer) {
-                // It is allowed all the same, and asked again the next time.
-                (self.on_trouble)(server, format!("consent is not kept: {problem}"));
+                // It counts all the same, at least this time.
+                (self.on_trouble)(subject.server(), format!("consent is not kept: {problem}"));
             }
         }
-        Ok(self.grants.run(subject, how.to_owned()))
+        if is_yes { Ok(said.to_owned()) } else { Err(Error::Denied(said.to_owned())) }
     }
 }
 
+fn still_wanted(running: &Running, cancel: Option<&CancelToken>) -> Result<()> {
+    if running.revoked.is_cancelled() {
+        return Err(taken_back());
+    }
+    if cancel.is_some_and(CancelToken::is_cancelled) { Err(cancelled(cancel)) } else { Ok(()) }
+}
+
 fn denied(subject: &Subject<'_>, why: &str) -> Error {
-    let server = subject.server();
+    let server = visible_line(subject.server());
     let what = match (subject.kind(), subject.tool()) {
         (QuestionKind::Start, _) => format!("starting server {server}"),
-        (_, Some(tool)) => format!("tool {} of server {server}", tool.name),
+        (_, Some(tool)) => format!("tool {} of server {server}", visible_line(&tool.name)),
         (kind, None) => format!("{kind} by server {server}"),
     };
     Error::Denied(format!("{what}: {why}"))

@@ -1,7 +1,7 @@
 //! [`Grants`]: what the user agreed to before, kept and taken back.
 //!
 //! **Invariants:** a grant is for one server as it was configured, and for what was shown; what was taken back is not found again, also
-//! if another process had read it; taking back ends what is under way by it.
+//! if another process had read it or the disk fails; taking back ends what is under way by it, and what is just being decided.
 
 use std::fmt;
 use std::io;
@@ -10,7 +10,8 @@ use std::sync::{Arc, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::asking::Answer;
-use super::permit::{Permit, Running};
+use super::meant::Meant;
+use super::permit::Running;
 use super::question::QuestionKind;
 use super::store::Store;
 use super::subject::Subject;
@@ -22,7 +23,7 @@ pub(super) const MAX_GRANTS: usize = 10_000;
 /// A definition longer than this is not kept, in bytes: the user is asked each time.
 const MAX_BYTES: usize = 256 * 1024;
 
-/// Something the user agreed to.
+/// Something the user agreed to, for more than once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Grant {
@@ -43,12 +44,11 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// Whether it is about the same, as it was or as it is now.
-    fn is_about(&self, subject: &Subject<'_>) -> bool {
-        self.kind == subject.kind()
-            && self.server == subject.server()
-            && self.tool.as_deref() == subject.tool().map(|tool| tool.name.as_str())
-            && self.configured == subject.configured()
+    /// What the user agreed to, as canonical JSON: the definition of the tool, or the entry of the server without its secrets. Empty
+    /// for what a server asks.
+    #[must_use]
+    pub fn agreed_to(&self) -> &str {
+        &self.bound_to
     }
 
     pub(super) fn is_same_place(&self, other: &Self) -> bool {
@@ -57,13 +57,31 @@ impl Grant {
     }
 }
 
+/// Something the user said no to, for as long as this process lives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// What was asked.
+    pub kind: QuestionKind,
+    /// The server.
+    pub server: String,
+    /// The tool, for a call.
+    pub tool: Option<String>,
+}
+
 /// What is known of a subject.
 pub(super) enum Known {
     /// The user agreed to it; how.
-    Granted(String),
-    /// The user agreed to something else: this.
-    Changed(String),
+    Granted(&'static str),
+    /// The user agreed to something else under this name.
+    Changed(Before),
     Nothing,
+}
+
+/// What the user agreed to before.
+pub(super) struct Before {
+    pub(super) configured: String,
+    pub(super) bound_to: String,
 }
 
 /// What the user agreed to before. A clone is another handle to the same: keep one, to show what was granted and to take it back.
@@ -74,7 +92,7 @@ pub(super) enum Known {
 ///
 /// let grants = Grants::open("/home/me/.config/agent/grants.json")?;
 /// let host = Host::builder().grants(&grants).start()?;
-/// for grant in grants.list() {
+/// for grant in grants.list()? {
 ///     println!("{} {} {:?}", grant.kind, grant.server, grant.tool);
 /// }
 /// grants.revoke_tool("files", "delete_file")?; // ends a call of it that is under way, too
@@ -93,7 +111,12 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
+    /// Bound: [`MAX_GRANTS`].
     session: Vec<Grant>,
+    /// Bound: [`MAX_GRANTS`], then the oldest is asked about again.
+    refused: Vec<Refusal>,
+    /// What was taken back, with the time of that, and could not be taken out of the file. Bound: [`Meant::add_to`].
+    unwritten: Vec<(Meant, u64)>,
     /// What is under way. Bound: the calls that are; each is forgotten with its permit.
     running: Vec<Weak<Running>>,
 }
@@ -105,8 +128,8 @@ impl Grants {
         Self::default()
     }
 
-    /// Keeps in `path` what is granted for always; a file that is not there yet is made when it is needed, readable by its owner alone.
-    /// Several processes may use one.
+    /// Keeps in `path` what is granted for always; a file that is not there yet is made when it is needed, and its folder too, for its
+    /// owner alone. Several processes may use one: each reads it anew when it has changed.
     ///
     /// # Errors
     /// When it cannot be read, or is no such file: nothing is taken from it then.
@@ -122,122 +145,216 @@ impl Grants {
     }
 
     /// Everything that is granted now, but for single calls.
-    #[must_use]
-    pub fn list(&self) -> Vec<Grant> {
-        let mut all = self.kept();
+    ///
+    /// # Errors
+    /// When the file cannot be read, or has become something else: nothing is granted by it then.
+    pub fn list(&self) -> io::Result<Vec<Grant>> {
+        let mut all = self.kept(|_| true)?;
         all.extend(lock(&self.0.state).session.iter().cloned());
-        all
+        Ok(all)
     }
 
-    fn kept(&self) -> Vec<Grant> {
-        self.0.store.as_ref().map(Store::grants).unwrap_or_default()
+    /// What the user does not want to be asked about again, in the life of this process.
+    #[must_use]
+    pub fn refusals(&self) -> Vec<Refusal> {
+        lock(&self.0.state).refused.clone()
     }
 
-    /// Takes back what was granted for a tool, and ends calls of it that are under way, however they were allowed. Their callers get
-    /// [`Error::OutcomeUnknown`](crate::Error::OutcomeUnknown). Returns how many grants and calls that were.
+    /// Lets the user be asked about it again. Returns whether it was refused.
+    pub fn lift(&self, refusal: &Refusal) -> bool {
+        let mut state = lock(&self.0.state);
+        let before = state.refused.len();
+        state.refused.retain(|refused| refused != refusal);
+        state.refused.len() < before
+    }
+
+    /// Those of the file that are meant, but for those that were taken back.
+    fn kept(&self, is_meant: impl Fn(&Grant) -> bool) -> io::Result<Vec<Grant>> {
+        let Some(store) = &self.0.store else { return Ok(Vec::new()) };
+        let grants = store.grants()?;
+        let state = lock(&self.0.state);
+        let is_back = |grant: &Grant| state.unwritten.iter().any(|(meant, at)| meant.undoes(grant, *at));
+        Ok(grants.iter().filter(|grant| is_meant(grant) && !is_back(grant)).cloned().collect())
+    }
+
+    /// Takes out of the file what is meant, and what could not be taken out before, and adds `grant`. Returns how many were meant.
+    fn change(&self, store: &Store, meant: Option<&Meant>, grant: Option<&Grant>) -> io::Result<usize> {
+        let unwritten = lock(&self.0.state).unwritten.clone();
+        let mut found = 0;
+        store.change(|grants| {
+            let before = grants.len();
+            grants.retain(|grant| !meant.is_some_and(|meant| meant.is(grant)));
+            found = before - grants.len();
+            grants.retain(|grant| !unwritten.iter().any(|(meant, at)| meant.undoes(grant, *at)));
+            let is_less = grants.len() < before;
+            grant.map_or(Ok(()), |grant| put(grants, grant.clone()))?;
+            Ok(is_less || grant.is_some())
+        })?;
+        lock(&self.0.state).unwritten.retain(|back| !unwritten.contains(back));
+        Ok(found)
+    }
+
+    /// Takes one back, and ends calls of that tool that are under way, however they were allowed: their callers get
+    /// [`Error::OutcomeUnknown`](crate::Error::OutcomeUnknown). A question about it that is just being asked is withdrawn. Returns how
+    /// many grants and calls that were.
     ///
     /// # Errors
-    /// When the file cannot be written: for this process it is taken back all the same.
+    /// When the file cannot be written: for this process it is taken back all the same. Others learn of it from the file alone.
+    pub fn revoke(&self, grant: &Grant) -> io::Result<usize> {
+        self.take_back(Meant::Grant(Box::new(grant.clone())))
+    }
+
+    /// The same for everything that was granted for a tool.
+    ///
+    /// # Errors
+    /// As [`revoke`](Self::revoke).
     pub fn revoke_tool(&self, server: &str, tool: &str) -> io::Result<usize> {
-        self.revoke(&|on, of| on == server && of == Some(tool))
+        self.take_back(Meant::Tool(server.to_owned(), tool.to_owned()))
     }
 
-    /// The same for everything of a server: its tools, its start, what it asks.
+    /// The same for everything of a server: its tools, its start, what it asks. A server that runs goes on.
     ///
     /// # Errors
-    /// As [`revoke_tool`](Self::revoke_tool).
+    /// As [`revoke`](Self::revoke).
     pub fn revoke_server(&self, server: &str) -> io::Result<usize> {
-        self.revoke(&|on, _| on == server)
+        self.take_back(Meant::Server(server.to_owned()))
     }
 
     /// The same for everything.
     ///
     /// # Errors
-    /// As [`revoke_tool`](Self::revoke_tool).
+    /// As [`revoke`](Self::revoke).
     pub fn revoke_all(&self) -> io::Result<usize> {
-        self.revoke(&|_, _| true)
+        self.take_back(Meant::All)
     }
 
-    fn revoke(&self, is_meant: &dyn Fn(&str, Option<&str>) -> bool) -> io::Result<usize> {
-        let is_grant = |grant: &Grant| is_meant(&grant.server, grant.tool.as_deref());
-        // Before what runs is ended: nothing may begin again by it.
+    fn take_back(&self, meant: Meant) -> io::Result<usize> {
+        // Before what runs is ended: nothing may begin again by it. The file first, as what begins is noted before it is looked up.
         let written = match &self.0.store {
-            Some(store) => store.remove(&is_grant),
+            Some(store) => self.change(store, Some(&meant), None),
             None => Ok(0),
         };
         let (ended, forgotten) = {
             let mut state = lock(&self.0.state);
             let before = state.session.len();
-            state.session.retain(|grant| !is_grant(grant));
+            state.session.retain(|grant| !meant.is(grant));
+            if written.is_err() {
+                meant.clone().add_to(&mut state.unwritten, now());
+            }
             let running: Vec<_> = state.running.iter().filter_map(Weak::upgrade).collect();
             (running, before - state.session.len())
         };
-        let ended: Vec<_> =
-            ended.into_iter().filter(|run| is_meant(&run.server, run.tool.as_deref())).collect();
-        for run in &ended {
-            run.revoked.cancel("consent was taken back");
+        let ended: Vec<_> = ended.into_iter().filter(|running| meant.is_running(running)).collect();
+        for running in &ended {
+            running.revoked.cancel("consent was taken back");
         }
         written.map(|kept| kept + forgotten + ended.len())
     }
 
-    pub(super) fn find(&self, subject: &Subject<'_>) -> Known {
-        let bound_to = subject.bound_to();
-        let session = lock(&self.0.state).session.iter().find(|grant| grant.is_about(subject)).cloned();
-        let kept = || self.kept().into_iter().find(|grant| grant.is_about(subject));
-        let mut changed = None;
-        for grant in session.into_iter().chain(std::iter::once_with(kept).flatten()) {
-            if grant.bound_to == bound_to {
-                let how = if grant.is_kept { "granted for always" } else { "granted for the session" };
-                return Known::Granted(how.to_owned());
-            }
-            changed = Some(grant.bound_to);
-        }
-        changed.map_or(Known::Nothing, Known::Changed)
+    /// Whether the user does not want to be asked about `subject`.
+    pub(super) fn refuse(&self, subject: &Subject<'_>) -> bool {
+        let tool = subject.tool().map(|tool| tool.name.as_str());
+        let is_about = |refusal: &Refusal| {
+            (refusal.kind, refusal.server.as_str(), refusal.tool.as_deref())
+                == (subject.kind(), subject.server(), tool)
+        };
+        lock(&self.0.state).refused.iter().any(is_about)
     }
 
+    /// What is known of `subject`, and what is wrong with the file, by which nothing is granted then.
+    pub(super) fn find(&self, subject: &Subject<'_>) -> (Known, Option<io::Error>) {
+        let tool = subject.tool().map(|tool| tool.name.as_str());
+        let (kind, server) = (subject.kind(), subject.server());
+        let is_meant =
+            |grant: &Grant| (grant.kind, &*grant.server, grant.tool.as_deref()) == (kind, server, tool);
+        let session = |state: &State| state.session.iter().filter(|grant| is_meant(grant)).cloned().collect();
+        let mut about: Vec<Grant> = session(&lock(&self.0.state));
+        let problem = self.kept(is_meant).map(|kept| about.extend(kept)).err();
+        let (configured, bound_to) = (subject.configured(), subject.bound_to());
+        let mut before: Option<&Grant> = None;
+        for grant in &about {
+            let is_here = grant.configured == configured;
+            if is_here && grant.bound_to == bound_to {
+                let how = if grant.is_kept {
+                    "the user said yes, always"
+                } else {
+                    "the user said yes, for the session"
+                };
+                return (Known::Granted(how), problem);
+            }
+            // Best is what was agreed to of this very server, then what was last.
+            let rank = |grant: &Grant| (grant.configured == configured, grant.since);
+            before = before.filter(|before| rank(before) >= rank(grant)).or(Some(grant));
+        }
+        let known = before.map_or(Known::Nothing, |grant| {
+            Known::Changed(Before { configured: grant.configured.clone(), bound_to: grant.bound_to.clone() })
+        });
+        (known, problem)
+    }
+
+    /// Remembers an answer that is for more than once. What cannot be kept in the file is remembered for the session.
+    ///
     /// # Errors
     /// When it cannot be kept.
     pub(super) fn remember(&self, subject: &Subject<'_>, answer: Answer) -> io::Result<()> {
+        let (kind, server) = (subject.kind(), subject.server().to_owned());
+        let tool = subject.tool().map(|tool| tool.name.clone());
+        if answer == Answer::NoSession {
+            let refusal = Refusal { kind, server, tool };
+            let mut state = lock(&self.0.state);
+            if state.refused.len() >= MAX_GRANTS {
+                state.refused.remove(0);
+            }
+            state.refused.push(refusal);
+            return Ok(());
+        }
         let bound_to = subject.bound_to();
         if bound_to.len() > MAX_BYTES {
             let problem =
                 format!("its definition has {} bytes, at most {MAX_BYTES} are kept", bound_to.len());
             return Err(io::Error::other(problem));
         }
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let grant = Grant {
-            kind: subject.kind(),
-            server: subject.server().to_owned(),
-            tool: subject.tool().map(|tool| tool.name.clone()),
-            is_kept: answer == Answer::Always && self.0.store.is_some(),
-            since,
-            configured: subject.configured().to_owned(),
-            bound_to,
-        };
-        if let Some(store) = self.0.store.as_ref().filter(|_| grant.is_kept) {
-            return store.add(grant);
+        let configured = subject.configured();
+        let mut grant = Grant { kind, server, tool, is_kept: false, since: now(), configured, bound_to };
+        let mut kept = Ok(());
+        if let Some(store) = self.0.store.as_ref().filter(|_| answer == Answer::Always) {
+            grant.is_kept = true;
+            kept = self.change(store, None, Some(&grant)).map(drop);
+            if kept.is_ok() {
+                // What is kept counts from now on, not what was said before.
+                lock(&self.0.state).session.retain(|old| !old.is_same_place(&grant));
+                return Ok(());
+            }
+            grant.is_kept = false;
         }
-        let mut state = lock(&self.0.state);
-        state.session.retain(|old| !old.is_same_place(&grant));
-        if state.session.len() >= MAX_GRANTS {
-            return Err(io::Error::other(format!("{MAX_GRANTS} grants are kept already")));
-        }
-        state.session.push(grant);
-        Ok(())
+        put(&mut lock(&self.0.state).session, grant)?;
+        kept
     }
 
-    /// Notes what begins, so that it can be ended.
-    pub(super) fn run(&self, subject: &Subject<'_>, reason: String) -> Permit {
-        let tool = subject.tool().map(|tool| tool.name.as_str());
-        let running = Arc::new(Running::new(subject.server(), tool, reason));
+    /// Notes what is to be decided about, so that it can be ended for as long as it is held.
+    pub(super) fn begin(&self, subject: &Subject<'_>) -> Arc<Running> {
+        let running = Arc::new(Running::new(subject));
         let mut state = lock(&self.0.state);
         if state.running.len() == state.running.capacity() {
-            state.running.retain(|run| run.strong_count() > 0);
+            state.running.retain(|running| running.strong_count() > 0);
         }
         state.running.push(Arc::downgrade(&running));
-        drop(state);
-        Permit::new(running)
+        running
     }
+}
+
+/// In the place of one that was for the same.
+fn put(grants: &mut Vec<Grant>, grant: Grant) -> io::Result<()> {
+    grants.retain(|old| !old.is_same_place(&grant));
+    if grants.len() >= MAX_GRANTS {
+        return Err(io::Error::other(format!("{MAX_GRANTS} grants are kept already")));
+    }
+    grants.push(grant);
+    Ok(())
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 impl fmt::Debug for Grants {

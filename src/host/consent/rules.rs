@@ -12,6 +12,9 @@ use super::subject::Subject;
 pub enum Decision {
     /// It is done without asking.
     Allow(String),
+    /// It is done without asking, unless the user has agreed to a tool of this name that was described in another way: what somebody
+    /// has looked at must not turn into something else without being seen. For what servers say of themselves.
+    AllowUnlessChanged(String),
     /// It is not done.
     Deny(String),
     /// The user is asked, unless the answer is known.
@@ -19,7 +22,22 @@ pub enum Decision {
 }
 
 /// Decides about everything that is done in the name of the user. Asked before each call, on the thread that makes it; must not wait.
-/// A panic in it denies.
+/// A panic in it denies. Where a question had to wait for its turn, it is asked once more before that is shown.
+///
+/// A closure is one:
+///
+/// ```
+/// use tinymcp::host::consent::{Decision, Policy, Rules, Subject};
+///
+/// let rules = Rules::new().allow("files", "*");
+/// let policy = move |subject: &Subject<'_>| match subject {
+///     Subject::Call { arguments, .. } if arguments.as_str().contains("/etc/") => {
+///         Decision::Deny("system files are nobody's business".into())
+///     }
+///     other => rules.decide(other),
+/// };
+/// # let _ = tinymcp::host::Host::builder().policy(policy);
+/// ```
 pub trait Policy: Send + Sync {
     /// What may be done about `subject`.
     fn decide(&self, subject: &Subject<'_>) -> Decision;
@@ -33,13 +51,14 @@ impl<F: Fn(&Subject<'_>) -> Decision + Send + Sync> Policy for F {
 
 /// Rules by the names of servers and tools, and, where there is none, hints.
 ///
-/// In a pattern `*` is any text and `?` any character; it is compared with the name as a whole. A tool's is the name that its server
-/// gave it. If several rules match, **deny wins over ask, and ask over allow**, in whatever order they were given.
+/// Servers and tools are named by a [`Pattern`]: in a text `*` is any text and `?` any character. A tool's name is the one that its server
+/// gave it. If several rules match, **deny wins over ask, and ask over allow**, in whatever order they were given. What is to be asked
+/// is done without asking where the user has agreed to it before, for the session or for always.
 ///
 /// | without a rule | |
 /// |---|---|
 /// | a tool of a server that is not [trusted](Self::trust) | is asked about, whatever it says of itself |
-/// | of a trusted one, with `readOnlyHint: true` | runs, unless it says `openWorldHint: true` |
+/// | of a trusted one, with `readOnlyHint: true` | runs, unless it says `openWorldHint: true`, or the user has agreed to it as it was before |
 /// | of a trusted one, any other | is asked about |
 /// | starting a server of a configuration; sampling; elicitation | is asked about |
 ///
@@ -68,6 +87,9 @@ struct Rule {
     /// Of calls alone.
     tool: Pattern,
 }
+
+const SAMPLING: [QuestionKind; 2] = [QuestionKind::Sample, QuestionKind::SampleAnswer];
+const ELICITATION: [QuestionKind; 2] = [QuestionKind::Elicit, QuestionKind::ElicitUrl];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Effect {
@@ -102,77 +124,87 @@ impl Rules {
         Self::default()
     }
 
-    fn rule(mut self, effect: Effect, kind: QuestionKind, server: &str, tool: &str) -> Self {
-        self.rules.push(Rule { effect, kind, server: Pattern::new(server), tool: Pattern::new(tool) });
+    fn rule(mut self, effect: Effect, kind: QuestionKind, server: Pattern, tool: Pattern) -> Self {
+        self.rules.push(Rule { effect, kind, server, tool });
         self
+    }
+
+    /// Of everything else than calls.
+    fn rules(self, effect: Effect, kinds: &[QuestionKind], server: &Pattern) -> Self {
+        kinds.iter().fold(self, |rules, kind| rules.rule(effect, *kind, server.clone(), "*".into()))
     }
 
     /// Believes what these servers say of their tools.
     #[must_use]
-    pub fn trust(mut self, server: &str) -> Self {
-        self.trusted.push(Pattern::new(server));
+    pub fn trust(mut self, server: impl Into<Pattern>) -> Self {
+        self.trusted.push(server.into());
         self
     }
 
-    /// Runs these tools without asking.
+    /// Runs these tools without asking, whatever becomes of them: a server may describe a tool of this name in another way later.
     #[must_use]
-    pub fn allow(self, server: &str, tool: &str) -> Self {
-        self.rule(Effect::Allow, QuestionKind::Call, server, tool)
+    pub fn allow(self, server: impl Into<Pattern>, tool: impl Into<Pattern>) -> Self {
+        self.rule(Effect::Allow, QuestionKind::Call, server.into(), tool.into())
     }
 
-    /// Asks about these tools, whatever else is said.
+    /// Asks about these tools, also where another rule allows them.
     #[must_use]
-    pub fn ask(self, server: &str, tool: &str) -> Self {
-        self.rule(Effect::Ask, QuestionKind::Call, server, tool)
+    pub fn ask(self, server: impl Into<Pattern>, tool: impl Into<Pattern>) -> Self {
+        self.rule(Effect::Ask, QuestionKind::Call, server.into(), tool.into())
     }
 
     /// Never runs these tools.
     #[must_use]
-    pub fn deny(self, server: &str, tool: &str) -> Self {
-        self.rule(Effect::Deny, QuestionKind::Call, server, tool)
+    pub fn deny(self, server: impl Into<Pattern>, tool: impl Into<Pattern>) -> Self {
+        self.rule(Effect::Deny, QuestionKind::Call, server.into(), tool.into())
+    }
+
+    /// Has nothing to do with these servers: none is started, called or answered.
+    #[must_use]
+    pub fn deny_server(self, server: impl Into<Pattern>) -> Self {
+        self.rules(Effect::Deny, &QuestionKind::ALL, &server.into())
     }
 
     /// Starts these servers of a configuration without asking. What they run is then what whoever writes the file wants.
     #[must_use]
-    pub fn allow_start(self, server: &str) -> Self {
-        self.rule(Effect::Allow, QuestionKind::Start, server, "*")
+    pub fn allow_start(self, server: impl Into<Pattern>) -> Self {
+        self.rules(Effect::Allow, &[QuestionKind::Start], &server.into())
     }
 
     /// Never starts these servers of a configuration.
     #[must_use]
-    pub fn deny_start(self, server: &str) -> Self {
-        self.rule(Effect::Deny, QuestionKind::Start, server, "*")
+    pub fn deny_start(self, server: impl Into<Pattern>) -> Self {
+        self.rules(Effect::Deny, &[QuestionKind::Start], &server.into())
     }
 
     /// Lets these servers have the language model's answers without asking.
     #[must_use]
-    pub fn allow_sampling(self, server: &str) -> Self {
-        let kinds = [QuestionKind::Sample, QuestionKind::SampleAnswer];
-        kinds.into_iter().fold(self, |rules, kind| rules.rule(Effect::Allow, kind, server, "*"))
+    pub fn allow_sampling(self, server: impl Into<Pattern>) -> Self {
+        self.rules(Effect::Allow, &SAMPLING, &server.into())
     }
 
     /// Never lets these servers have the language model's answers.
     #[must_use]
-    pub fn deny_sampling(self, server: &str) -> Self {
-        self.rule(Effect::Deny, QuestionKind::Sample, server, "*")
+    pub fn deny_sampling(self, server: impl Into<Pattern>) -> Self {
+        self.rules(Effect::Deny, &SAMPLING, &server.into())
     }
 
-    /// Lets these servers ask the user, without asking whether they may.
+    /// Lets these servers ask the user, by form or by address, without asking whether they may.
     #[must_use]
-    pub fn allow_elicitation(self, server: &str) -> Self {
-        self.rule(Effect::Allow, QuestionKind::Elicit, server, "*")
+    pub fn allow_elicitation(self, server: impl Into<Pattern>) -> Self {
+        self.rules(Effect::Allow, &ELICITATION, &server.into())
     }
 
     /// Never lets these servers ask the user.
     #[must_use]
-    pub fn deny_elicitation(self, server: &str) -> Self {
-        self.rule(Effect::Deny, QuestionKind::Elicit, server, "*")
+    pub fn deny_elicitation(self, server: impl Into<Pattern>) -> Self {
+        self.rules(Effect::Deny, &ELICITATION, &server.into())
     }
 
     fn by_hints(&self, subject: &Subject<'_>) -> Decision {
         let server = subject.server();
         let Some(tool) = subject.tool() else {
-            return Decision::Ask(format!("{} is asked about", subject.kind()));
+            return Decision::Ask(format!("no rule says whether to allow {}", subject.kind()));
         };
         if !self.trusted.iter().any(|trusted| trusted.matches(server)) {
             return Decision::Ask("the server is not trusted".to_owned());
@@ -181,7 +213,9 @@ impl Rules {
         let reads = hints.is_some_and(|hints| hints.read_only_hint == Some(true));
         let is_open = hints.is_some_and(|hints| hints.open_world_hint == Some(true));
         match (reads, is_open) {
-            (true, false) => Decision::Allow("a trusted server says that it only reads".to_owned()),
+            (true, false) => {
+                Decision::AllowUnlessChanged("a trusted server says that it only reads".to_owned())
+            }
             (true, true) => Decision::Ask("it reaches the world outside".to_owned()),
             (false, _) => Decision::Ask("it does not say that it only reads".to_owned()),
         }
@@ -208,8 +242,12 @@ impl Policy for Rules {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::config::ServerEntry;
     use crate::json::Json;
-    use crate::protocol::{ToolAnnotations, ToolDefinition};
+    use crate::protocol::{
+        CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitUrlParams, RequestedSchema,
+        ToolAnnotations, ToolDefinition,
+    };
 
     fn tool(name: &str, read_only: Option<bool>, open_world: Option<bool>) -> ToolDefinition {
         let mut tool = ToolDefinition::new(name, Json::empty_object());
@@ -222,8 +260,44 @@ mod tests {
     fn word(decision: &Decision) -> &'static str {
         match decision {
             Decision::Allow(_) => "allow",
+            Decision::AllowUnlessChanged(_) => "hint",
             Decision::Ask(_) => "ask",
             Decision::Deny(_) => "deny",
+        }
+    }
+
+    #[test]
+    fn other_kinds_have_rules_of_their_own() {
+        let rules = Rules::new()
+            .allow("*", "*")
+            .trust("*")
+            .allow_start("a*")
+            .deny_start("ab")
+            .allow_sampling("a")
+            .allow_elicitation("b")
+            .deny_server("bad");
+        let tool = tool("look", None, None);
+        let arguments = Json::empty_object();
+        let params = CreateMessageParams::new(1).with_user("?");
+        let result = CreateMessageResult::text("m", "!");
+        let form = ElicitFormParams::new("?", RequestedSchema::new());
+        let url = ElicitUrlParams::new("?", "https://a.example");
+        for (server, wanted) in [
+            ("a", ["allow", "allow", "allow", "allow", "ask", "ask"]),
+            ("ab", ["deny", "allow", "ask", "ask", "ask", "ask"]),
+            ("b", ["ask", "allow", "ask", "ask", "allow", "allow"]),
+            ("bad", ["deny"; 6]),
+        ] {
+            let entry = ServerEntry::command(server, "x", [""; 0]);
+            let subjects = [
+                Subject::start(&entry, "{}"),
+                Subject::call(server, "", &tool, &arguments),
+                Subject::sample(server, "", &params),
+                Subject::sample_answer(server, "", &result),
+                Subject::elicit(server, "", &form),
+                Subject::elicit_url(server, "", &url),
+            ];
+            assert_eq!(subjects.map(|subject| word(&rules.decide(&subject))), wanted, "{server}");
         }
     }
 
@@ -241,8 +315,10 @@ mod tests {
             ("files", "write_all", yes, None, "ask"),
             ("files", "delete_all", yes, None, "deny"),
             ("trusted", "delete_all", yes, None, "deny"),
-            ("trusted", "look", yes, None, "allow"),
-            ("trusted", "look", yes, no, "allow"),
+            ("trusted", "look", yes, None, "hint"),
+            ("trusted", "look", yes, no, "hint"),
+            ("trusted", "look", None, no, "ask"),
+            ("trusted", "look", None, yes, "ask"),
             ("trusted", "look", yes, yes, "ask"),
             ("trusted", "look", no, None, "ask"),
             ("trusted", "look", None, None, "ask"),

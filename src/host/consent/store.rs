@@ -1,27 +1,26 @@
 //! The file of grants: JSON, read anew whenever it has changed, written as a whole.
 //!
-//! **Invariants:** whoever changes it holds the lock file beside it, and reads it before, so that nothing another process has taken back
-//! comes back; a reader sees the old file or the new one; what is no such file grants nothing.
+//! **Invariants:** whoever changes it holds the lock beside it, and reads it before, so that nothing another process has taken back
+//! comes back; a reader sees the old file or the new one, whenever a writer ends; what is no such file grants nothing.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
-use super::grants::{Grant, MAX_GRANTS};
+use super::grants::Grant;
 use super::question::QuestionKind;
-use crate::json::{FromJson, Json, Members, Object};
+use super::turn::{FileTurn, beside, own_file};
+use crate::json::{FromJson, Json, JsonError, Members, Object};
 use crate::sync::{Mutex, lock};
 
-/// Larger files are not read.
+/// Larger files are not read, and none is made.
 const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// How long a change waits for that of another process.
-const LOCK_TIME: Duration = Duration::from_secs(5);
-
-/// A lock older than this was left by a process that died.
-const STALE: Duration = Duration::from_secs(30);
+/// Of temporary files.
+const NEW: &str = "new-";
 
 pub(super) struct Store {
     path: PathBuf,
@@ -37,7 +36,7 @@ pub(super) struct Store {
 #[derive(Clone, Default)]
 struct Seen {
     stamp: Option<Stamp>,
-    grants: Vec<Grant>,
+    grants: Arc<Vec<Grant>>,
 }
 
 /// A file is replaced as a whole, so that a change shows in one of these.
@@ -62,13 +61,15 @@ impl Stamp {
 
 impl Store {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let store = Self {
-            path: path.to_owned(),
-            read: Mutex::default(),
-            changing: Mutex::default(),
-            count: AtomicU64::new(0),
+        // Where a link leads, so that it is not the link that is replaced.
+        let path = match fs::canonicalize(path) {
+            Ok(path) => path,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => std::path::absolute(path)?,
+            Err(error) => return Err(named(path, &error)),
         };
-        store.refresh()?;
+        let store =
+            Self { path, read: Mutex::default(), changing: Mutex::default(), count: AtomicU64::new(0) };
+        store.grants()?;
         Ok(store)
     }
 
@@ -76,22 +77,14 @@ impl Store {
         &self.path
     }
 
-    /// What the file grants now; nothing if it cannot be read, which goes to the log.
-    pub(super) fn grants(&self) -> Vec<Grant> {
-        self.refresh().unwrap_or_else(|error| {
-            log::error!("nothing is granted by it: {error}");
-            Vec::new()
-        })
-    }
-
-    /// Reads the file if it is another than before.
-    fn refresh(&self) -> io::Result<Vec<Grant>> {
+    /// What the file grants now. It is read if it is another than before.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(super) fn grants(&self) -> io::Result<Arc<Vec<Grant>>> {
         let stamp = match fs::metadata(&self.path) {
             Ok(metadata) => Stamp::of(&metadata),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                *lock(&self.read) = Seen::default();
-                return Ok(Vec::new());
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Arc::default()),
             Err(error) => return Err(named(&self.path, &error)),
         };
         let seen = lock(&self.read).clone();
@@ -99,54 +92,48 @@ impl Store {
             return Ok(seen.grants);
         }
         let (stamp, grants) = read(&self.path)?;
-        *lock(&self.read) = Seen { stamp: Some(stamp), grants: grants.clone() };
+        let grants = Arc::new(grants);
+        *lock(&self.read) = Seen { stamp: Some(stamp), grants: Arc::clone(&grants) };
         Ok(grants)
     }
 
-    pub(super) fn add(&self, grant: Grant) -> io::Result<()> {
-        self.change(|grants| {
-            grants.retain(|old| !old.is_same_place(&grant));
-            if grants.len() >= MAX_GRANTS {
-                return Err(io::Error::other(format!("{MAX_GRANTS} grants are kept already")));
-            }
-            grants.push(grant);
-            Ok(true)
-        })
-    }
-
-    /// Returns how many there were.
-    pub(super) fn remove(&self, is_meant: &dyn Fn(&Grant) -> bool) -> io::Result<usize> {
-        let mut removed = 0;
-        self.change(|grants| {
-            let before = grants.len();
-            grants.retain(|grant| !is_meant(grant));
-            removed = before - grants.len();
-            Ok(removed > 0)
-        })?;
-        Ok(removed)
-    }
-
-    fn change(&self, change: impl FnOnce(&mut Vec<Grant>) -> io::Result<bool>) -> io::Result<()> {
-        let _turn = lock(&self.changing);
-        let _lock = LockFile::take(&self.path)?;
-        let mut grants = match read(&self.path) {
-            Ok((_, grants)) => grants,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+    /// Changes what the file says as it is then; `change` tells whether there is anything to write.
+    ///
+    /// # Errors
+    /// When it cannot be read, changed or written. It is as it was then.
+    pub(super) fn change(&self, change: impl FnOnce(&mut Vec<Grant>) -> io::Result<bool>) -> io::Result<()> {
+        let _one = lock(&self.changing);
+        let folder = self.path.parent().unwrap_or(Path::new("/"));
+        make(folder).map_err(|error| named(folder, &error))?;
+        let _turn = FileTurn::take(&self.path)?;
+        let (stamp, mut grants) = match read(&self.path) {
+            Ok((stamp, grants)) => (Some(stamp), grants),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (None, Vec::new()),
             Err(error) => return Err(error),
         };
         if change(&mut grants)? {
-            self.write(&grants).map_err(|error| named(&self.path, &error))?;
+            self.write(&grants, stamp).map_err(|error| named(&self.path, &error))?;
         }
-        self.refresh().map(drop)
+        Ok(())
     }
 
-    /// Writes a new file beside it and puts that in its place.
-    fn write(&self, grants: &[Grant]) -> io::Result<()> {
+    /// Writes a new file beside it and puts that in its place, if it is still the one that was read.
+    fn write(&self, grants: &[Grant], read: Option<Stamp>) -> io::Result<()> {
+        let text = text(grants);
+        if text.len() as u64 > MAX_FILE_BYTES {
+            let problem = format!("would have {} bytes, and may have {MAX_FILE_BYTES}", text.len());
+            return Err(io::Error::other(problem));
+        }
+        self.clear_away();
         let number = self.count.fetch_add(1, Ordering::Relaxed);
-        let temporary = beside(&self.path, &format!("new-{}-{number}", std::process::id()));
+        let temporary = beside(&self.path, &format!("{NEW}{}-{number}", std::process::id()));
         let written = own_file(&temporary).and_then(|mut file| {
-            file.write_all(text(grants).as_bytes())?;
+            file.write_all(text.as_bytes())?;
             file.sync_all()?;
+            let found = fs::metadata(&self.path).ok().map(|metadata| Stamp::of(&metadata));
+            if found != read {
+                return Err(io::Error::other("it was changed by a process that did not wait for its turn"));
+            }
             fs::rename(&temporary, &self.path)
         });
         if written.is_err() {
@@ -155,27 +142,33 @@ impl Store {
         }
         written?;
         // The new name is to survive a crash as well, where folders can be brought to the disk.
-        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        if let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) {
+        if let Some(folder) = self.path.parent().and_then(|folder| File::open(folder).ok()) {
             let _ = folder.sync_all();
         }
         Ok(())
     }
+
+    /// Removes what a process left that ended while it wrote. Whoever calls has the turn, so nobody else is writing.
+    fn clear_away(&self) {
+        let begin = beside(&self.path, NEW);
+        let (Some(folder), Some(begin)) = (begin.parent(), begin.file_name()) else { return };
+        let begin = begin.as_encoded_bytes();
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.file_name().as_encoded_bytes().starts_with(begin) {
+                log::debug!("removing {}, which nobody finished", entry.path().display());
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
 }
 
-/// Readable by its owner alone.
-fn own_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
+/// Makes a folder for its owner alone, unless it is there.
+fn make(folder: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-fn beside(path: &Path, what: &str) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{what}"));
-    path.with_file_name(name)
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
 }
 
 fn named(path: &Path, error: &io::Error) -> io::Error {
@@ -200,20 +193,11 @@ fn read(path: &Path) -> io::Result<(Stamp, Vec<Grant>)> {
     inner().map_err(|error| named(path, &error))
 }
 
-const KINDS: [(QuestionKind, &str); 5] = [
-    (QuestionKind::Start, "start"),
-    (QuestionKind::Call, "call"),
-    (QuestionKind::Sample, "sample"),
-    (QuestionKind::SampleAnswer, "sample-answer"),
-    (QuestionKind::Elicit, "elicit"),
-];
-
 fn text(grants: &[Grant]) -> String {
     let mut lines = Vec::with_capacity(grants.len());
     for grant in grants {
-        let kind = KINDS.iter().find(|(kind, _)| *kind == grant.kind).map_or("", |(_, word)| word);
         let mut object = Object::new();
-        object.insert("kind", kind);
+        object.insert("kind", grant.kind.word());
         object.insert("server", &grant.server);
         if let Some(tool) = &grant.tool {
             object.insert("tool", tool);
@@ -237,12 +221,12 @@ fn parse(text: &str) -> Result<Vec<Grant>, String> {
     grants.iter().map(|grant| one(grant).map_err(|e| format!("a grant: {e}"))).collect()
 }
 
-fn one(json: &Json) -> Result<Grant, crate::json::JsonError> {
+fn one(json: &Json) -> Result<Grant, JsonError> {
     let mut members = Members::of(json.as_raw())?;
     let word: String = members.required("kind")?;
-    let kind = KINDS.iter().find(|(_, known)| *known == word).map(|(kind, _)| *kind);
+    let kind = QuestionKind::ALL.into_iter().find(|kind| kind.word() == word);
     Ok(Grant {
-        kind: kind.ok_or_else(|| crate::json::JsonError::new(format!("kind {word:?}")))?,
+        kind: kind.ok_or_else(|| JsonError::new(format!("kind {word:?}")))?,
         server: members.required("server")?,
         tool: members.take("tool").map(String::from_json).transpose()?,
         is_kept: true,
@@ -250,40 +234,4 @@ fn one(json: &Json) -> Result<Grant, crate::json::JsonError> {
         configured: members.required("configured")?,
         bound_to: members.required("boundTo")?,
     })
-}
-
-/// The right to change the file: a file beside it that only one can make.
-struct LockFile(PathBuf);
-
-impl LockFile {
-    fn take(path: &Path) -> io::Result<Self> {
-        let lock = beside(path, "lock");
-        let begun = Instant::now();
-        loop {
-            match own_file(&lock) {
-                Ok(_) => return Ok(Self(lock)),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(named(&lock, &error)),
-            }
-            let age = fs::metadata(&lock).and_then(|metadata| metadata.modified());
-            if age.is_ok_and(|made| made.elapsed().is_ok_and(|age| age > STALE)) {
-                log::warn!("{}: left by a process that died", lock.display());
-                let _ = fs::remove_file(&lock);
-                continue;
-            }
-            if begun.elapsed() > LOCK_TIME {
-                let problem = format!("{}: another process changes the grants", lock.display());
-                return Err(io::Error::new(io::ErrorKind::WouldBlock, problem));
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        }
-    }
-}
-
-impl Drop for LockFile {
-    fn drop(&mut self) {
-        if let Err(error) = fs::remove_file(&self.0) {
-            log::warn!("{}: {error}", self.0.display());
-        }
-    }
 }

@@ -2,12 +2,14 @@
 
 use super::question::QuestionKind;
 use crate::host::config::ServerEntry;
-use crate::json::{Json, canonical};
+use crate::json::{FromJson, Json, Object, canonical};
 use crate::protocol::{
     CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitUrlParams, ToolDefinition,
 };
 
 /// What a decision is about, as the server has it: nothing in it has been made harmless.
+///
+/// `configured` is how the server was configured, as canonical JSON: consent to one is none to another of its name.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Subject<'a> {
@@ -24,7 +26,7 @@ pub enum Subject<'a> {
     Call {
         /// The server.
         server: &'a str,
-        /// How the server was configured, so that consent to one is none to another of its name.
+        /// How it was configured.
         configured: &'a str,
         /// The tool, as its server describes it.
         tool: &'a ToolDefinition,
@@ -36,6 +38,8 @@ pub enum Subject<'a> {
     Sample {
         /// The server.
         server: &'a str,
+        /// How it was configured.
+        configured: &'a str,
         /// What it wants to know.
         params: &'a CreateMessageParams,
     },
@@ -44,6 +48,8 @@ pub enum Subject<'a> {
     SampleAnswer {
         /// The server.
         server: &'a str,
+        /// How it was configured.
+        configured: &'a str,
         /// The answer.
         result: &'a CreateMessageResult,
     },
@@ -52,6 +58,8 @@ pub enum Subject<'a> {
     Elicit {
         /// The server.
         server: &'a str,
+        /// How it was configured.
+        configured: &'a str,
         /// What it asks.
         params: &'a ElicitFormParams,
     },
@@ -60,6 +68,8 @@ pub enum Subject<'a> {
     ElicitUrl {
         /// The server.
         server: &'a str,
+        /// How it was configured.
+        configured: &'a str,
         /// Where to.
         params: &'a ElicitUrlParams,
     },
@@ -79,20 +89,36 @@ impl<'a> Subject<'a> {
         Self::Start { entry, canonical }
     }
 
-    pub(in crate::host) fn sample(server: &'a str, params: &'a CreateMessageParams) -> Self {
-        Self::Sample { server, params }
+    pub(in crate::host) fn sample(
+        server: &'a str,
+        configured: &'a str,
+        params: &'a CreateMessageParams,
+    ) -> Self {
+        Self::Sample { server, configured, params }
     }
 
-    pub(in crate::host) fn sample_answer(server: &'a str, result: &'a CreateMessageResult) -> Self {
-        Self::SampleAnswer { server, result }
+    pub(in crate::host) fn sample_answer(
+        server: &'a str,
+        configured: &'a str,
+        result: &'a CreateMessageResult,
+    ) -> Self {
+        Self::SampleAnswer { server, configured, result }
     }
 
-    pub(in crate::host) fn elicit(server: &'a str, params: &'a ElicitFormParams) -> Self {
-        Self::Elicit { server, params }
+    pub(in crate::host) fn elicit(
+        server: &'a str,
+        configured: &'a str,
+        params: &'a ElicitFormParams,
+    ) -> Self {
+        Self::Elicit { server, configured, params }
     }
 
-    pub(in crate::host) fn elicit_url(server: &'a str, params: &'a ElicitUrlParams) -> Self {
-        Self::ElicitUrl { server, params }
+    pub(in crate::host) fn elicit_url(
+        server: &'a str,
+        configured: &'a str,
+        params: &'a ElicitUrlParams,
+    ) -> Self {
+        Self::ElicitUrl { server, configured, params }
     }
 
     /// The server it is about.
@@ -125,7 +151,8 @@ impl<'a> Subject<'a> {
             Self::Call { .. } => QuestionKind::Call,
             Self::Sample { .. } => QuestionKind::Sample,
             Self::SampleAnswer { .. } => QuestionKind::SampleAnswer,
-            Self::Elicit { .. } | Self::ElicitUrl { .. } => QuestionKind::Elicit,
+            Self::Elicit { .. } => QuestionKind::Elicit,
+            Self::ElicitUrl { .. } => QuestionKind::ElicitUrl,
         }
     }
 
@@ -137,16 +164,27 @@ impl<'a> Subject<'a> {
                 let json = Json::new(tool).unwrap_or_else(|_| Json::null());
                 String::from_utf8(canonical(json.as_raw())).unwrap_or_default()
             }
-            // Asked anew each time, or for the session as a whole.
+            // What is asked is another thing each time: for more than once it can only be agreed to as a whole.
             _ => String::new(),
         }
     }
 
-    /// What else it must be the same as.
-    pub(super) fn configured(&self) -> &'a str {
+    /// What else it must be the same as, and what tells it from others of the same name: for a start, the file it comes from and
+    /// the folder it is started in.
+    pub(super) fn configured(&self) -> String {
         match self {
-            Self::Call { configured, .. } => configured,
-            _ => "",
+            Self::Start { canonical, .. } => {
+                let entry = Json::parse(canonical).unwrap_or_else(|_| Json::empty_object());
+                let entry = Object::from_json(entry.as_raw()).unwrap_or_default();
+                let places = ["file", "workspace"].into_iter();
+                let places = places.filter_map(|name| Some((name.to_owned(), entry.json(name)?.clone())));
+                Json::from(places.collect::<Object>()).as_str().to_owned()
+            }
+            Self::Call { configured, .. }
+            | Self::Sample { configured, .. }
+            | Self::SampleAnswer { configured, .. }
+            | Self::Elicit { configured, .. }
+            | Self::ElicitUrl { configured, .. } => (*configured).to_owned(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
@@ -16,8 +16,9 @@ use crate::sync::{Deadline, Mutex, lock};
 /// So many may listen to a pool at the same time.
 const MAX_OPEN: usize = 64;
 
-/// A change is told so long after its first sign: the members of one server tell of the same thing within moments.
-const SETTLING: Duration = Duration::from_millis(20);
+/// A change is told so long after its first sign, or as soon as all members have told of it: to the members of one server it
+/// happens at the same time.
+const SETTLING: Duration = Duration::from_millis(250);
 
 /// Who listens to the changes of a pool. Owner: the taker; the pool knows it as long as he holds it.
 pub(super) struct Merged {
@@ -26,14 +27,19 @@ pub(super) struct Merged {
     subs: Mutex<Vec<Sub>>,
     /// A signal says that there may be something to take.
     signal: Sender<()>,
+    /// A member is listened to again, after something that may have been missed.
+    has_gap: AtomicBool,
     is_over: AtomicBool,
 }
 
 struct Sub {
     id: usize,
     born: u64,
-    /// `None` while it is being opened.
+    /// `None` while it is being opened, and when it is over.
     changes: Option<Arc<Changes>>,
+    is_over: bool,
+    /// It was listened to before.
+    is_again: bool,
 }
 
 /// What the taker holds.
@@ -41,7 +47,9 @@ struct Taking {
     merged: Arc<Merged>,
     signalled: Receiver<()>,
     /// Each change once. Bound: what was asked for.
-    due: VecDeque<Change>,
+    due: VecDeque<Due>,
+    /// How many members are listened to.
+    open: usize,
     /// Members whose changes may be missed.
     interrupted: HashSet<u64>,
     /// That this is so of all of them was told.
@@ -51,20 +59,28 @@ struct Taking {
 impl Shared {
     pub(super) fn events(self: &Arc<Self>, filter: Filter) -> Result<impl EventSource + use<>> {
         let (signal, signalled) = bounded(1);
-        let merged =
-            Arc::new(Merged { filter, subs: Mutex::default(), signal, is_over: AtomicBool::new(false) });
+        let merged = Arc::new(Merged {
+            filter,
+            subs: Mutex::default(),
+            signal,
+            has_gap: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
+        });
+        self.until_one_is_up()?;
+        // Nobody else knows of it yet, so that all that are up are listened to when this returns.
+        self.subscribe(&merged)?;
         {
             let mut sources = lock(&self.sources);
             sources.retain(|source| source.strong_count() > 0);
             if sources.len() >= MAX_OPEN {
                 return Err(Error::Busy(format!("{MAX_OPEN} listen to the changes of the pool already")));
             }
-            // Before the members are looked at: one that comes up meanwhile is listened to by whoever starts it.
             sources.push(Arc::downgrade(&merged));
         }
-        self.until_one_is_up()?;
+        // Who has come up meanwhile. From now on whoever starts a member does it.
         self.subscribe(&merged)?;
-        Ok(Taking { merged, signalled, due: VecDeque::new(), interrupted: HashSet::new(), is_told: false })
+        let (due, interrupted) = (VecDeque::new(), HashSet::new());
+        Ok(Taking { merged, signalled, due, open: 0, interrupted, is_told: false })
     }
 
     /// Starts a member if there is none.
@@ -80,12 +96,12 @@ impl Shared {
             if state.members.iter().any(|member| member.is_up()) {
                 return Ok(());
             }
-            match state.startable(std::time::Instant::now()) {
-                Some(idle) => {
+            match state.worth_starting(Instant::now()) {
+                Some(id) => {
                     drop(state);
-                    self.begin_start(idle, false);
+                    self.begin_start(id, false);
                 }
-                None if state.has_starting() => self.wait(state, &patience)?,
+                None if state.may_come_up() => self.wait(state, &patience)?,
                 None => return Err(super::shared::none_is_ready(&state, method)),
             }
         }
@@ -106,13 +122,13 @@ impl Shared {
             match client.listen(merged.filter.clone()) {
                 Ok(changes) => merged.add(born, changes),
                 Err(error) => {
-                    merged.forget(|sub| sub.born == born);
+                    merged.ended(born);
                     failed = failed.or(Some(error));
                 }
             }
         }
         match failed {
-            Some(error) if lock(&merged.subs).is_empty() => Err(error),
+            Some(error) if lock(&merged.subs).iter().all(|sub| sub.is_over) => Err(error),
             Some(error) => {
                 log::warn!("changes of a member of a pool are not heard: {error}");
                 Ok(())
@@ -123,7 +139,9 @@ impl Shared {
 
     /// A member has come up: whoever listens to the pool listens to it as well.
     pub(super) fn subscribe_all(&self) {
-        for merged in self.sources() {
+        // One at a time: who has gone meanwhile is not kept.
+        let sources = lock(&self.sources).clone();
+        for merged in sources.iter().filter_map(Weak::upgrade) {
             if let Err(error) = self.subscribe(&merged) {
                 log::warn!("changes of a member of a pool are not heard: {error}");
             }
@@ -154,11 +172,11 @@ impl Merged {
     /// Whether nobody listens to this member yet; in place of an earlier client of it.
     fn reserve(&self, id: usize, born: u64) -> bool {
         let mut subs = lock(&self.subs);
-        if subs.iter().any(|sub| sub.born == born) {
+        if subs.iter().any(|sub| sub.born == born && !sub.is_over) {
             return false;
         }
         let old: Vec<_> = subs.extract_all(|sub| sub.id == id);
-        subs.push(Sub { id, born, changes: None });
+        subs.push(Sub { id, born, changes: None, is_over: false, is_again: !old.is_empty() });
         drop(subs);
         drop(old);
         true
@@ -169,12 +187,27 @@ impl Merged {
         let mut subs = lock(&self.subs);
         // Unless it was removed meanwhile.
         match subs.iter_mut().find(|sub| sub.born == born) {
-            Some(sub) => sub.changes = Some(Arc::new(changes)),
+            Some(sub) => {
+                sub.changes = Some(Arc::new(changes));
+                if sub.is_again {
+                    self.has_gap.store(true, Ordering::SeqCst);
+                    let _ = self.signal.try_send(());
+                }
+            }
             None => {
                 drop(subs);
                 drop(changes);
             }
         }
+    }
+
+    /// It tells of nothing more, until the member comes back.
+    fn ended(&self, born: u64) {
+        let ended = lock(&self.subs).iter_mut().find(|sub| sub.born == born).and_then(|sub| {
+            sub.is_over = true;
+            sub.changes.take()
+        });
+        drop(ended);
     }
 
     fn forget(&self, which: impl Fn(&Sub) -> bool) {
@@ -201,12 +234,21 @@ impl<T> ExtractAll<T> for Vec<T> {
     }
 }
 
+/// A change that nobody has been told of yet.
+struct Due {
+    change: Change,
+    /// Who has told of it.
+    by: HashSet<u64>,
+    /// Then it is told, whoever has.
+    until: Instant,
+}
+
 impl Taking {
-    /// Takes what the members have; whether that was something.
-    fn collect(&mut self) -> bool {
-        let before = self.due.len();
+    /// Takes what the members have.
+    fn collect(&mut self) {
         let open = self.merged.open();
         self.interrupted.retain(|born| open.iter().any(|(open, _)| open == born));
+        let soon = Instant::now() + SETTLING;
         for (born, changes) in &open {
             while let Some(change) = changes.try_next() {
                 if change == Change::Interrupted {
@@ -214,53 +256,53 @@ impl Taking {
                     continue;
                 }
                 self.interrupted.remove(born);
-                if !self.due.contains(&change) {
-                    self.due.push_back(change);
-                }
+                self.add(change, soon).by.insert(*born);
             }
             if changes.end().is_some() {
-                self.merged.forget(|sub| sub.born == *born);
+                self.merged.ended(*born);
+            }
+        }
+        if self.merged.has_gap.swap(false, Ordering::SeqCst) {
+            let merged = Arc::clone(&self.merged);
+            for change in merged.filter.all_changes() {
+                self.add(change, Instant::now());
             }
         }
         // That one member is interrupted is no matter: when it is back, everything counts as changed. Of all of them it is.
         let is_interrupted = !open.is_empty() && self.interrupted.len() == open.len();
         if is_interrupted && !std::mem::replace(&mut self.is_told, true) {
-            self.due.push_back(Change::Interrupted);
+            self.add(Change::Interrupted, Instant::now());
         }
-        if !is_interrupted {
-            self.is_told = false;
-        }
-        self.due.len() > before
+        self.is_told &= is_interrupted;
+        // Whoever has not told of a change by now may still do so.
+        self.open = open.len();
     }
 
-    fn take(&mut self) -> Option<Event> {
-        self.due.pop_front().map(|change| Event::new(None, change))
+    fn add(&mut self, change: Change, until: Instant) -> &mut Due {
+        let at = self.due.iter().position(|due| due.change == change).unwrap_or(self.due.len());
+        if at == self.due.len() {
+            self.due.push_back(Due { change, by: HashSet::new(), until });
+        }
+        &mut self.due[at]
     }
 }
 
 impl EventSource for Taking {
     fn next(&mut self, time: Option<Duration>) -> Option<Event> {
         let deadline = Deadline::after(time);
-        if !self.due.is_empty() {
-            return self.take();
-        }
         loop {
-            if self.collect() {
-                // For the other members to tell of the same.
-                let settled = Deadline::after(Some(SETTLING));
-                while let Some(left) = settled.remaining().filter(|left| !left.is_zero()) {
-                    if self.signalled.recv_timeout(left).is_ok() {
-                        self.collect();
-                    }
-                }
-                self.collect();
-                return self.take();
+            self.collect();
+            let is_over = self.merged.is_over.load(Ordering::SeqCst);
+            let is_settled = |due: &Due| due.by.len() >= self.open || due.until <= Instant::now();
+            if self.due.front().is_some_and(|due| is_over || is_settled(due)) {
+                return self.due.pop_front().map(|due| Event::new(None, due.change));
             }
-            if self.merged.is_over.load(Ordering::SeqCst) || deadline.has_passed() {
+            if is_over || deadline.has_passed() {
                 return None;
             }
+            let settled = self.due.front().map_or(Deadline::after(None), |due| Deadline::at(due.until));
             // The sender is ours: this ends by a signal or by the time.
-            let _ = match deadline.remaining() {
+            let _ = match deadline.earlier(settled).remaining() {
                 Some(left) => self.signalled.recv_timeout(left).map_err(drop),
                 None => self.signalled.recv().map_err(drop),
             };

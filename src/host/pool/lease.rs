@@ -34,7 +34,7 @@ use crate::protocol::ToolDefinition;
 ///
 /// let browser = pool.lease(&CallOptions::default())?;
 /// for text in ["open a page", "read it"] {
-///     browser.call("echo", Arguments::new(&json!({"text": text}))?, &CallOptions::default())?;
+///     browser.call("echo", Arguments::new(&json!({"text": text})).expect("an object"), &CallOptions::default())?;
 /// }
 /// drop(browser); // for others
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -54,13 +54,17 @@ impl Lease {
         let times = Times::new(options, &shared.timeouts());
         let patience =
             Patience { method: "initialize", until: times.deadline(), cancel: options.cancel_token() };
+        shared.forget_idle();
         loop {
             let mut state = shared.lock();
             if state.is_closed {
                 return Err(super::closed(patience.method));
             }
             let free = state.members.iter_mut().filter(|member| {
-                matches!(member.stage, Stage::Ready) && !member.is_leased && member.busy == 0
+                let is_free = matches!(member.stage, Stage::Ready) && !member.is_leased && member.busy == 0;
+                // A conversation that goes by a key may be remembered there.
+                let is_modern = || member.client.as_ref().and_then(|client| client.is_modern());
+                is_free && (member.conversations == 0 || is_modern() == Some(true))
             });
             let mut free: Vec<_> = free.collect();
             free.sort_by_key(|member| (member.is_used, member.conversations));
@@ -85,14 +89,17 @@ impl Lease {
                 drop(state);
                 return Ok(Self { shared: Arc::clone(shared), id, born, life, mark, client });
             }
-            if let Some(idle) = state.startable(std::time::Instant::now()) {
+            let idle = state.startable(std::time::Instant::now());
+            if let Some(idle) = idle.filter(|_| !state.has_starting()) {
                 drop(state);
                 shared.begin_start(idle, false);
                 continue;
             }
             let may_come = |member: &super::state::Member| match member.stage {
-                Stage::Starting => true,
-                Stage::Ready | Stage::Silent => member.is_leased || member.busy > 0,
+                Stage::Starting | Stage::Out { was_up: true, .. } => true,
+                Stage::Ready | Stage::Silent => {
+                    member.is_leased || member.busy > 0 || member.conversations > 0
+                }
                 _ => false,
             };
             if !state.members.iter().any(may_come) {

@@ -74,7 +74,7 @@ use crate::protocol::ToolDefinition;
 ///     std::thread::spawn(move || server.serve(far));
 ///     Client::builder().open(near)
 /// })?;
-/// let sum = pool.call("add", Arguments::new(&json!({"a": 1, "b": 2}))?, &CallOptions::default())?;
+/// let sum = pool.call("add", Arguments::new(&json!({"a": 1, "b": 2})).expect("an object"), &CallOptions::default())?;
 /// assert_eq!(sum.text_content(), "3");
 ///
 /// let report = pool.close(Duration::from_secs(5));
@@ -158,7 +158,7 @@ impl PoolHandle {
     /// `options` say a call may take.
     ///
     /// On a Legacy server, whose connections may remember what was done on them, it is a connection on which nothing was done
-    /// before, see [`PoolBuilder::reuse_sessions`].
+    /// before, see [`PoolBuilder::reuse_sessions`]; those with conversations that go by a [key](Self::sticky) are left to them.
     ///
     /// # Errors
     /// [`Error::Busy`] when none became free; as any call when none can be opened.
@@ -168,6 +168,8 @@ impl PoolHandle {
 
     /// A conversation that goes by `key`: all its calls are made on one connection, which others may use as well. Which one is
     /// decided by its first call. Several handles of one key are the same conversation.
+    ///
+    /// It lasts until [`Sticky::end`], or until nobody has held a handle of it or made a call for half an hour.
     ///
     /// If that connection ends, a Legacy server has forgotten the conversation: its calls fail with
     /// [`Error::SessionEnded`]. After that the same key begins another one. A Modern server has nothing to forget, and its

@@ -154,16 +154,15 @@ impl Shared {
                 }
                 return Ok(Some(Seat { shared: Arc::clone(self), id, life, client }));
             }
-            if let Some(idle) = idle {
-                drop(state);
-                self.begin_start(idle, false);
-                continue;
+            match state.worth_starting(Instant::now()) {
+                Some(id) => {
+                    drop(state);
+                    self.begin_start(id, false);
+                }
+                None if state.may_come_up() => self.wait(state, patience)?,
+                None if not.is_empty() => return Err(none_is_ready(&state, patience.method)),
+                None => return Ok(None),
             }
-            if state.has_starting() {
-                self.wait(state, patience)?;
-                continue;
-            }
-            return if not.is_empty() { Err(none_is_ready(&state, patience.method)) } else { Ok(None) };
         }
     }
 
@@ -247,7 +246,7 @@ impl Shared {
         member.failures = member.failures.saturating_add(1);
         member.unanswered = 0;
         log::debug!("member {id} of a pool is out, and started again after {pause:?}: {error}");
-        member.stage = Stage::Out { until: Instant::now() + pause, error };
+        member.stage = Stage::Out { until: Instant::now() + pause, error, was_up };
         state.signal();
         self.wake();
     }
@@ -260,7 +259,7 @@ pub(super) fn none_is_ready(state: &State, method: &str) -> Error {
     let phase = Phase::Call(method.to_owned());
     let now = Instant::now();
     let out = state.members.iter().filter_map(|member| match &member.stage {
-        Stage::Out { until, error } => Some((until.saturating_duration_since(now), error)),
+        Stage::Out { until, error, .. } => Some((until.saturating_duration_since(now), error)),
         _ => None,
     });
     match out.min_by_key(|(again_in, _)| *again_in) {

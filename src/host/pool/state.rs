@@ -53,7 +53,13 @@ pub(super) enum Stage {
     Starting,
     Ready,
     Silent,
-    Out { until: Instant, error: Error },
+    Out {
+        /// Then it is started again.
+        until: Instant,
+        error: Error,
+        /// It had been started.
+        was_up: bool,
+    },
     Leaving,
 }
 
@@ -116,7 +122,7 @@ impl Member {
             Stage::Ready => MemberState::Ready,
             Stage::Silent => MemberState::Silent,
             Stage::Leaving => MemberState::Leaving,
-            Stage::Out { until, error } => MemberState::Out {
+            Stage::Out { until, error, .. } => MemberState::Out {
                 again_in: until.saturating_duration_since(now),
                 problem: error.to_string(),
             },
@@ -172,6 +178,19 @@ impl State {
 
     pub(super) fn has_starting(&self) -> bool {
         self.members.iter().any(|member| matches!(member.stage, Stage::Starting))
+    }
+
+    /// A member to be started by one who finds none: who is due, and if there is nobody to wait for, another one.
+    pub(super) fn worth_starting(&self, now: Instant) -> Option<usize> {
+        let is_due = |stage: &Stage| matches!(stage, Stage::Out { until, .. } if *until <= now);
+        let due = self.members.iter().find(|member| is_due(&member.stage)).map(|member| member.id);
+        due.or_else(|| self.startable(now).filter(|_| !self.may_come_up()))
+    }
+
+    /// Whether it is worth waiting for a member: one that is being started, or will be, as it did not fail to start before.
+    pub(super) fn may_come_up(&self) -> bool {
+        let may = |stage: &Stage| matches!(stage, Stage::Starting | Stage::Out { was_up: true, .. });
+        self.members.iter().any(|member| may(&member.stage))
     }
 
     /// A member that can be started now.
@@ -244,7 +263,7 @@ mod tests {
             member.stage = match kind {
                 "r" | "l" => Stage::Ready,
                 "s" => Stage::Silent,
-                "o" => Stage::Out { until: Instant::now(), error: Error::Busy("x".into()) },
+                "o" => Stage::Out { until: Instant::now(), error: Error::Busy("x".into()), was_up: true },
                 _ => Stage::Idle,
             };
         }

@@ -1,5 +1,6 @@
 //! [`Sticky`]: a conversation that stays on one connection.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,6 +16,9 @@ use crate::sync::{Mutex, lock};
 
 /// So many conversations go by a key.
 const MAX_CONVERSATIONS: usize = 10_000;
+
+/// One that nobody holds is forgotten after so long without a call.
+const IDLE: Duration = Duration::from_secs(30 * 60);
 
 /// How long a key may be.
 const MAX_KEY_BYTES: usize = 1_024;
@@ -62,6 +66,7 @@ impl Sticky {
         if let Some(conversation) = found {
             return Ok(Self { shared: Arc::clone(shared), conversation });
         }
+        forget_idle(shared, &mut conversations);
         if conversations.len() >= MAX_CONVERSATIONS {
             let idle = conversations.values().filter(|held| Arc::strong_count(held) == 1);
             let oldest = idle.min_by_key(|idle| lock(&idle.place).last_used).map(|idle| idle.key.clone());
@@ -128,7 +133,10 @@ impl Sticky {
             if state.is_closed {
                 return Err(super::closed(method));
             }
+            let idle = state.startable(Instant::now());
+            let mut is_shared = false;
             let chosen = state.choose_for_conversation().and_then(|member| {
+                is_shared = member.conversations > 0;
                 let client = member.handle()?;
                 let is_modern = client.is_modern()?;
                 let mark = client.mark();
@@ -148,20 +156,43 @@ impl Sticky {
                             member.conversations += 1;
                         }
                     }
+                    drop(place);
+                    drop(state);
+                    if let Some(idle) = idle.filter(|_| is_shared) {
+                        self.shared.begin_start(idle, false); // for those that begin next
+                    }
                     return Ok(());
                 }
                 Some((id, None)) => self.shared.take_out(&mut state, id, super::closed(method)),
-                None => match state.startable(Instant::now()) {
-                    Some(idle) => {
+                None => match state.worth_starting(Instant::now()) {
+                    Some(id) => {
                         drop(state);
-                        self.shared.begin_start(idle, false);
+                        self.shared.begin_start(id, false);
                     }
-                    None if state.has_starting() => self.shared.wait(state, patience)?,
+                    None if state.may_come_up() => self.shared.wait(state, patience)?,
                     None => return Err(super::shared::none_is_ready(&state, method)),
                 },
             }
         }
     }
+}
+
+impl Shared {
+    /// Forgets conversations that nobody uses any more.
+    pub(super) fn forget_idle(&self) {
+        forget_idle(self, &mut lock(&self.conversations));
+    }
+}
+
+fn forget_idle(shared: &Shared, conversations: &mut HashMap<String, Arc<Conversation>>) {
+    conversations.retain(|_, conversation| {
+        let is_held = Arc::strong_count(conversation) > 1;
+        let is_kept = is_held || lock(&conversation.place).last_used.elapsed() < IDLE;
+        if !is_kept {
+            conversation.leave(shared);
+        }
+        is_kept
+    });
 }
 
 impl Conversation {
@@ -182,6 +213,7 @@ impl Conversation {
             if let Some(member) = state.find(id) {
                 member.conversations = member.conversations.saturating_sub(1);
             }
+            state.signal();
         }
     }
 }

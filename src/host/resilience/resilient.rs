@@ -51,7 +51,7 @@ const LISTING: Duration = Duration::from_secs(10);
 ///     .breaker(Breaker::default())
 ///     .restart(RestartPolicy::new(Restart::Eagerly))
 ///     .over(&client)?;
-/// let sum = caller.call("add", Arguments::new(&json!({"a": 1, "b": 2}))?, &CallOptions::default())?;
+/// let sum = caller.call("add", Arguments::new(&json!({"a": 1, "b": 2})).expect("an object"), &CallOptions::default())?;
 /// assert_eq!(sum.text_content(), "3");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -75,7 +75,7 @@ impl Retry {
     /// Default: 0.5.
     #[must_use]
     pub fn with_jitter(mut self, share: f64) -> Self {
-        self.backoff.jitter = share.max(0.0).min(1.0);
+        self.backoff.jitter = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
         self
     }
 
@@ -101,7 +101,6 @@ impl Retry {
     }
 
     /// The pauses between the tries of one call, in order: one fewer than tries.
-    #[must_use]
     pub fn pauses(&self) -> Pauses {
         let random = self.seed.map_or_else(Random::new, Random::seeded);
         Pauses { backoff: self.backoff, random, made: 0, left: self.tries - 1 }
