@@ -8,7 +8,9 @@ use serde_json::json;
 use tinymcp::client::{CallOptions, Caller, List};
 use tinymcp::protocol::{CallToolResult, Resource, ToolDefinition};
 use tinymcp::testing::{self, Pair};
-use tinymcp::trajectory::{Action, Environment, EpisodeLog, Observation, Sampler, Step, VecEnvironment};
+use tinymcp::trajectory::{
+    Action, Arrived, Environment, EpisodeLog, Observation, Sampler, Step, VecEnvironment,
+};
 use tinymcp::{
     Arguments, Context, Error, FnResource, FnTool, ResourceRegistry, Result, Server, ToolError, ToolRegistry,
     tool,
@@ -201,8 +203,11 @@ fn members_are_reproducible_whatever_the_order() {
                 for index in (0..count).rev() {
                     all.send(index, action(&mut sampler[index])).expect("sent");
                 }
-                while let Some(member) = all.receive().expect("a step") {
-                    take(member.index, member.outcome.expect("a step"));
+                while let Some(member) = all.receive() {
+                    let Arrived::Step(step) = member.outcome.expect("a step") else {
+                        panic!("not asked for")
+                    };
+                    take(member.index, step);
                 }
             }
         }

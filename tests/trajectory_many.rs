@@ -4,15 +4,11 @@
 
 mod support;
 
-use std::sync::Arc;
-
 use serde_json::json;
 use support::alone::{alone, children};
-use tinymcp::client::{CallOptions, Caller, List};
-use tinymcp::protocol::{CallToolResult, ToolDefinition};
 use tinymcp::trajectory::{Action, Environment, Sampler, Step, VecEnvironment};
 use tinymcp::transport::ChildProcess;
-use tinymcp::{Arguments, Client, Result};
+use tinymcp::{Client, Result};
 
 #[path = "../examples/env_server.rs"]
 mod env_server;
@@ -29,24 +25,11 @@ fn child() {
     }
 }
 
-/// A client that lives as long as what calls through it.
-struct Owner(Client);
-
-impl Caller for Owner {
-    fn call(&self, name: &str, arguments: Arguments<'_>, options: &CallOptions) -> Result<CallToolResult> {
-        self.0.call(name, arguments, options)
-    }
-
-    fn list_tools(&self, options: &CallOptions) -> Result<List<ToolDefinition>> {
-        self.0.list_tools_with(options)
-    }
-}
-
 fn environment() -> Result<Environment> {
     let exe = std::env::current_exe().expect("the test binary");
     let args = ["--exact", "child", "--quiet", "--nocapture", "--test-threads=1"];
     let server = ChildProcess::new(exe).args(args).env("TINYMCP_ENV_SERVER", "1");
-    Ok(Environment::new(Arc::new(Owner(Client::builder().open(server)?))).end(|_, _| false))
+    Ok(Environment::new(Client::builder().open(server)?.into_caller()).end(|_, _| false))
 }
 
 fn resident_kib() -> usize {

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{CallOptions, Change, Changes, ClientHandle, Filter, List};
+use super::{CallOptions, Change, Changes, Client, ClientHandle, Filter, List};
 use crate::error::{Error, Result};
 use crate::json::Json;
 use crate::protocol::{
@@ -275,5 +275,57 @@ impl Caller for ClientHandle {
 
     fn events(&self, filter: Filter) -> Result<Events> {
         self.listen(filter).map(Events::new)
+    }
+}
+
+impl Client {
+    /// Itself as a caller that owns it: its server ends with the last clone of what is returned.
+    #[must_use]
+    pub fn into_caller(self) -> Arc<dyn Caller> {
+        Arc::new(Owner(self))
+    }
+}
+
+/// Not `Client` itself, whose methods have the same names.
+struct Owner(Client);
+
+impl Owner {
+    fn handle(&self) -> &ClientHandle {
+        &self.0
+    }
+}
+
+impl Caller for Owner {
+    fn call(&self, name: &str, arguments: Arguments<'_>, options: &CallOptions) -> Result<CallToolResult> {
+        self.handle().call(name, arguments, options)
+    }
+
+    fn list_tools(&self, options: &CallOptions) -> Result<List<ToolDefinition>> {
+        Caller::list_tools(self.handle(), options)
+    }
+
+    fn list_resources(&self, options: &CallOptions) -> Result<List<Placed<Resource>>> {
+        Caller::list_resources(self.handle(), options)
+    }
+
+    fn read_resource(&self, address: Address<'_>, options: &CallOptions) -> Result<ReadResourceResult> {
+        Caller::read_resource(self.handle(), address, options)
+    }
+
+    fn list_prompts(&self, options: &CallOptions) -> Result<List<Placed<Prompt>>> {
+        Caller::list_prompts(self.handle(), options)
+    }
+
+    fn get_prompt(
+        &self,
+        address: Address<'_>,
+        arguments: &Json,
+        options: &CallOptions,
+    ) -> Result<GetPromptResult> {
+        Caller::get_prompt(self.handle(), address, arguments, options)
+    }
+
+    fn events(&self, filter: Filter) -> Result<Events> {
+        self.handle().events(filter)
     }
 }

@@ -275,6 +275,7 @@
 //! |---|---|---|
 //! | the user answers a question; before, that waits to be shown | 300 s for each | [`AskLimits::with_time`](crate::host::consent::AskLimits::with_time) |
 //! | a change of a file of grants waits for that of another process | 5 s | |
+//!
 //! # Recordings
 //!
 //! Of the feature `trajectory`, see [its page](super::trajectories).

@@ -93,7 +93,7 @@
 //! | `prompt` | `server?`, `revision?`, `name`, `arguments`, `result?`, `error?`, `duration_ns`, `decision?` |
 //! | `notice` | `server?`, `change` (`tools_changed`, `prompts_changed`, `resources_changed`, `resource_updated`, `interrupted`), `uri?` |
 //! | `input` | `server?` (a command line or an address), `key`, `method`, `params?`, `answer?`, `error?`, `of_method?` and `of_name?` (the call), `duration_ns` |
-//! | `reset` | `seed?`, `observation?`, `error?`, `duration_ns` |
+//! | `reset` | `seed?`, `calls?` (the places of the calls that reset, which are not the agent's), `observation?`, `error?`, `duration_ns` |
 //! | `step` | `step`, `call?` (the place of its call), `tool`, `arguments?`, `observation?`, `reward?`, `terminated`, `truncated`, `info?`, `error?`, `duration_ns` |
 //! | `reward` | `value`, `source?` |
 //! | `done` | `terminated`, `truncated`, `steps`, `total_reward?` |

@@ -10,7 +10,9 @@ wire::wire! {
     pub struct ResetEvent {
         /// With which seed, if any.
         pub seed: Option<u64> = "seed",
-        /// What was seen then.
+        /// The places in the trajectory of the calls that reset: they are not the agent's.
+        pub calls: Option<Vec<u64>> = "calls",
+        /// What was seen then, if that is not the results of the calls alone.
         pub observation: Option<Json> = "observation" or null,
         /// Why it could not be reset.
         pub error: Option<RecordedError> = "error",

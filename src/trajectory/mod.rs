@@ -16,8 +16,8 @@ mod environment;
 mod sampling;
 
 pub use environment::{
-    Action, ActionSpace, Environment, EpisodeLog, Member, Observation, Step, StepInfo, VecEnvironment,
-    Watched,
+    Action, ActionSpace, Arrived, Environment, EpisodeLog, Member, Observation, Step, StepInfo,
+    VecEnvironment, Watched,
 };
 pub use sampling::{CannotSample, Random, SUPPORTED, Sampler};
 mod environment_event;

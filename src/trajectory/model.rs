@@ -1,12 +1,12 @@
 //! [`Trajectory`]: what an agent did, as a whole.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::event::{BeginEvent, EndEvent, EndReason, Event, EventKind};
+use super::event::{BeginEvent, EndEvent, EndReason, Event, EventKind, Speaker};
 use super::format::{Definitions, Line, microseconds};
 use super::request_event::ToolCallRecord;
 use super::sink::Sink;
@@ -106,10 +106,23 @@ impl Trajectory {
         &self.events
     }
 
-    /// What the agent was to do; empty if the recording does not have its beginning.
+    /// What the agent was to do: what its beginning says, or else the user's first message, as the reset of an environment is
+    /// recorded; empty if there is neither.
     #[must_use]
     pub fn task_description(&self) -> &str {
-        self.begin().map_or("", |begin| &begin.task)
+        match self.begin() {
+            Some(begin) if !begin.task.is_empty() => &begin.task,
+            _ => self.events.iter().find_map(said_by_user).unwrap_or_default(),
+        }
+    }
+
+    /// The places of the calls that reset an environment, which are not the agent's.
+    pub(super) fn resets(&self) -> BTreeSet<u64> {
+        let resets = self.events.iter().filter_map(|event| match &event.kind {
+            EventKind::Reset(reset) => reset.calls.as_deref(),
+            _ => None,
+        });
+        resets.flatten().copied().collect()
     }
 
     /// Its beginning, if that was read.
@@ -143,12 +156,25 @@ impl Trajectory {
         self.omitted
     }
 
-    /// Its calls, in order.
+    /// The agent's calls, in order: without those that reset an environment, which [`events`](Self::events) has as well.
     pub fn tool_calls(&self) -> impl Iterator<Item = ToolCall<'_>> {
+        let resets = self.resets();
+        let calls = self.all_calls().filter(move |call| !resets.contains(&call.event.seq));
+        calls
+    }
+
+    fn all_calls(&self) -> impl Iterator<Item = ToolCall<'_>> {
         self.events.iter().filter_map(|event| match &event.kind {
             EventKind::Call(record) => Some(ToolCall { event, record }),
             _ => None,
         })
+    }
+
+    /// The names of the tools that reset an environment here.
+    pub(super) fn reset_tools(&self) -> BTreeSet<&str> {
+        let resets = self.resets();
+        let calls = self.all_calls().filter(|call| resets.contains(&call.event.seq));
+        calls.map(|call| call.record.tool.as_str()).collect()
     }
 
     /// What the agent answered in the end.
@@ -267,7 +293,7 @@ impl Trajectory {
     /// Its end, which it is brought to if it has none.
     fn end_mut(&mut self) -> &mut EndEvent {
         if self.end().is_none() {
-            let calls = self.tool_calls().count() as u64;
+            let calls = self.all_calls().count() as u64;
             let time_us =
                 self.events.last().map_or_else(|| microseconds(SystemTime::now()), |last| last.time_us);
             let end = EndEvent { reason: Some(EndReason::Ended), calls, ..EndEvent::default() };
@@ -294,5 +320,12 @@ impl Trajectory {
             sink.write(&line)?;
         }
         Ok(())
+    }
+}
+
+fn said_by_user(event: &Event) -> Option<&str> {
+    match &event.kind {
+        EventKind::Message(message) if message.role == Speaker::User => Some(&message.text),
+        _ => None,
     }
 }

@@ -188,7 +188,7 @@ impl EventSource for Noticed {
     }
 }
 
-fn notice(event: &Event) -> NoticeEvent {
+pub(super) fn notice(event: &Event) -> NoticeEvent {
     let (change, uri) = match &event.change {
         Change::ToolsChanged => (NoticeKind::Tools, None),
         Change::PromptsChanged => (NoticeKind::Prompts, None),

@@ -100,11 +100,20 @@ impl Recorder {
     /// Records in `sink` what is done through `caller`.
     #[must_use]
     pub fn new(caller: Arc<dyn Caller>, sink: &Sink) -> Self {
+        Self::of(caller, sink.clone(), Arc::default())
+    }
+
+    fn of(caller: Arc<dyn Caller>, sink: Sink, settings: Arc<Settings>) -> Self {
         let own = Arc::default();
         let (count, offered) = (AtomicU64::new(0), Mutex::new(None));
         let shared = Shared { prefix: unique(), count, offered, own: Arc::downgrade(&own) };
-        let core = Core { caller, sink: sink.clone(), settings: Arc::default(), shared: Arc::new(shared) };
-        Self { core, own }
+        Self { core: Core { caller, sink, settings, shared: Arc::new(shared) }, own }
+    }
+
+    /// One that records what is done through another caller, in the same place and in the same way.
+    #[must_use]
+    pub fn before(&self, caller: Arc<dyn Caller>) -> Self {
+        Self::of(caller, self.core.sink.clone(), Arc::clone(&self.core.settings))
     }
 
     /// Calls the server by this name in the recording. Without it, the name is what the caller notes in the

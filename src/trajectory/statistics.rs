@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use super::event::EventKind;
 use super::model::Trajectory;
 use super::request_event::ToolCallRecord;
 
@@ -283,11 +282,9 @@ impl Statistics {
             self.rewards.add(reward);
         }
         let mut calls = 0_u64;
-        for event in trajectory.events() {
-            if let EventKind::Call(call) = &event.kind {
-                calls += 1;
-                self.add_call(call);
-            }
+        for call in trajectory.tool_calls() {
+            calls += 1;
+            self.add_call(call.record);
         }
         self.lengths.add(calls as f64);
     }

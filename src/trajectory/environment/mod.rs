@@ -5,37 +5,40 @@
 //! | action space | the tools of all servers, kept up to date |
 //! | observation | the result of the action, and chosen resources |
 //! | reward | from the result, or a function of it |
-//! | reset | the tool `reset_environment`, or a restart |
+//! | reset | the tools `reset_environment`, or a restart |
+//! | recording | each episode is a trajectory |
 //!
 //! **Invariants:** an action that the environment refuses is an observation, as the agent is to learn from it; an environment that does
 //! not work is an error; an episode ends for certain, by its steps and by the time of each.
 
+mod episode;
+mod record;
 mod space;
 mod step;
 mod vec;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub use space::ActionSpace;
 pub use step::{Action, Observation, Step, StepInfo, Watched};
-pub use vec::{Member, VecEnvironment};
+pub use vec::{Arrived, Member, VecEnvironment};
 
-use crate::client::{CallOptions, Caller, Events, Filter, Placed};
+use self::record::Record;
+use super::recorder::Recorder;
+use super::recording::Recording;
+use crate::client::{CallOptions, Caller, Events, List};
 use crate::error::{Error, Result};
-use crate::json::Json;
 use crate::protocol::{CallToolResult, ToolDefinition};
 use crate::tool::Arguments;
-
-/// The tool that resets, by convention.
-const RESET: &str = "reset_environment";
 
 type Restart = Box<dyn FnMut(u64) -> Result<Arc<dyn Caller>> + Send>;
 type RewardOf = Box<dyn FnMut(&Action, &Observation) -> f64 + Send>;
 type EndOf = Box<dyn FnMut(&Action, &Observation) -> bool + Send>;
+type SuccessOf = Box<dyn FnMut(&Step) -> bool + Send>;
 
-/// Hears what happens in an environment: a recorder, a progress line.
+/// Hears what happens in an environment, such as a progress line.
 pub trait EpisodeLog: Send {
     /// An episode begins.
     fn reset(&mut self, seed: u64, observation: &Observation);
@@ -78,17 +81,50 @@ pub struct Environment {
     watched: Vec<Watched>,
     reward: RewardOf,
     end: EndOf,
+    success: Option<SuccessOf>,
     max_steps: Option<u64>,
     step_time: Option<Duration>,
+    reset_time: Option<Duration>,
     logs: Vec<Box<dyn EpisodeLog>>,
+    record: Option<Record>,
     space: Option<ActionSpace>,
     generation: u64,
-    /// The tool that resets, as listed.
-    resets: Option<ToolDefinition>,
-    changes: Option<Events>,
+    /// The tools that reset, as listed.
+    resets: Vec<ToolDefinition>,
+    changes: Changes,
     steps: u64,
     total_reward: f64,
+    /// What was said of it in this episode.
+    is_success: Option<bool>,
     is_over: bool,
+}
+
+/// What the servers tell of.
+enum Changes {
+    /// They were not asked yet.
+    Unknown,
+    /// They tell of nothing.
+    None,
+    Heard(Events),
+}
+
+/// Stands where no server has been started yet, and while one is started again.
+struct NotStarted;
+
+impl NotStarted {
+    fn error() -> Error {
+        Error::InvalidUse("the environment has not been started: reset comes first".into())
+    }
+}
+
+impl Caller for NotStarted {
+    fn call(&self, _: &str, _: Arguments<'_>, _: &CallOptions) -> Result<CallToolResult> {
+        Err(Self::error())
+    }
+
+    fn list_tools(&self, _: &CallOptions) -> Result<List<ToolDefinition>> {
+        Err(Self::error())
+    }
 }
 
 impl Environment {
@@ -101,30 +137,44 @@ impl Environment {
             reset_tool: None,
             watched: Vec::new(),
             reward: Box::new(|_, observation| reward_in(observation)),
-            end: Box::new(|_, observation| says(observation, "terminated") || says(observation, "done")),
+            end: Box::new(|_, observation| {
+                says(observation, "terminated") == Some(true) || says(observation, "done") == Some(true)
+            }),
+            success: None,
             max_steps: None,
             step_time: None,
+            reset_time: None,
             logs: Vec::new(),
+            record: None,
             space: None,
             generation: 0,
-            resets: None,
-            changes: None,
+            resets: Vec::new(),
+            changes: Changes::Unknown,
             steps: 0,
             total_reward: 0.0,
+            is_success: None,
             is_over: true,
         }
     }
 
-    /// The tool that resets. Default: `reset_environment`, also with the name of a server before it; without one nothing is reset. It
-    /// is given the seed if its schema has a property `seed`, and is no action.
+    /// One whose servers are started by each reset, which gives `start` its seed: [`new`](Self::new) with
+    /// [`reset_by`](Self::reset_by), without a first one that nobody uses.
+    #[must_use]
+    pub fn started_by(start: impl FnMut(u64) -> Result<Arc<dyn Caller>> + Send + 'static) -> Self {
+        Self::new(Arc::new(NotStarted)).reset_by(start)
+    }
+
+    /// The tool that resets. Default: `reset_environment`, and with several servers that of each, such as `notes__reset_environment`;
+    /// without one nothing is reset. It is given the seed if its schema has a property `seed`, and is no action.
     #[must_use]
     pub fn reset_tool(mut self, name: impl Into<String>) -> Self {
         self.reset_tool = Some(name.into());
         self
     }
 
-    /// Resets by making a new caller, such as the client of a server that is started again; it is given the seed. A tool that resets is
-    /// called after it, if there is one.
+    /// Resets by making a new caller, such as the client of a server that is started again; it is given the seed. The one before is
+    /// dropped first, so that its server has ended if nobody else holds it, see [`Client::into_caller`](crate::Client::into_caller).
+    /// A tool that resets is called after it, if there is one.
     #[must_use]
     pub fn reset_by(mut self, restart: impl FnMut(u64) -> Result<Arc<dyn Caller>> + Send + 'static) -> Self {
         self.restart = Some(Box::new(restart));
@@ -138,8 +188,8 @@ impl Environment {
         self
     }
 
-    /// How good what came of an action is. Default: the number `reward` of the structured result, or of a text that is a JSON object;
-    /// else 0.
+    /// How good what came of an action is; a step whose reward is no finite number is an error. Default: the number `reward` of the
+    /// structured result, or of a text that is a JSON object; else 0.
     #[must_use]
     pub fn reward(mut self, reward: impl FnMut(&Action, &Observation) -> f64 + Send + 'static) -> Self {
         self.reward = Box::new(reward);
@@ -153,6 +203,14 @@ impl Environment {
         self
     }
 
+    /// Whether the agent has done what it was to do, told from the last step of an episode. Default: what the last result that has
+    /// a `success` says, found as a reward is; else it is not known.
+    #[must_use]
+    pub fn success(mut self, success: impl FnMut(&Step) -> bool + Send + 'static) -> Self {
+        self.success = Some(Box::new(success));
+        self
+    }
+
     /// So many steps an episode may have; the last is truncated. Default: any number.
     #[must_use]
     pub fn max_steps(mut self, steps: u64) -> Self {
@@ -160,11 +218,88 @@ impl Environment {
         self
     }
 
-    /// So long a step may take; one that takes longer is cancelled and truncates the episode. Default: as the caller has it.
+    /// So long a step may take, with what is observed after it; one that takes longer is cancelled and truncates the episode. Default:
+    /// as long as the caller waits, after which the environment counts as broken.
     #[must_use]
     pub fn step_time(mut self, time: Duration) -> Self {
         self.step_time = Some(time);
         self
+    }
+
+    /// So long each request of a reset may take. Default: as long as the caller waits.
+    #[must_use]
+    pub fn reset_time(mut self, time: Duration) -> Self {
+        self.reset_time = Some(time);
+        self
+    }
+
+    /// Records each episode as a trajectory: what resets, the calls and what is read, each step with the place of its call, and the
+    /// end with the total reward. It goes where `recorder` records, and leaves out what that does, but what it calls is what
+    /// *this* environment calls; so the environment is to be made of the same caller as the recorder, not of the recorder, which would
+    /// record everything twice.
+    ///
+    /// What was seen at the reset is the user's first message, for [training examples](crate::guide::training). A trajectory ends
+    /// with the last step, or with the reset that breaks it off.
+    ///
+    /// ```
+    /// # use serde_json::json;
+    /// # use std::sync::Arc;
+    /// # use tinymcp::{Server, ToolRegistry, testing, tool};
+    /// use tinymcp::trajectory::{Action, Environment, Recorder, Sink, Trajectories};
+    ///
+    /// # let tools = ToolRegistry::new().with(tool! { fn roll() -> String {
+    /// #     json!({"reward": 1, "done": true, "success": true}).to_string() } })?;
+    /// # let client = testing::pair(&Server::builder("dice", "1.0.0").tools(tools).build()?)?;
+    /// let sink = Sink::memory(); // or Sink::open("episodes.jsonl")?
+    /// let caller = Arc::new(client.handle());
+    /// let recorder = Recorder::new(caller.clone(), &sink).with_server("dice");
+    /// let mut environment = Environment::new(caller).record(&recorder).task("Roll the dice.");
+    /// environment.reset(1)?;
+    /// environment.step(&Action::new("roll", ())?.in_turn("It is all luck."))?;
+    ///
+    /// let read = Trajectories::new(&sink.contents()[..]).next().expect("one")?;
+    /// assert_eq!((read.success(), read.total_reward()), (Some(true), Some(1.0)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn record(mut self, recorder: &Recorder) -> Self {
+        let before = self.record.take().unwrap_or_default();
+        self.record = Some(before.by(recorder.before(Arc::clone(&self.caller))));
+        self
+    }
+
+    /// What the agent is to do, for the recording. Default: what is seen at the reset.
+    #[must_use]
+    pub fn task(mut self, task: impl Into<String>) -> Self {
+        self.record.get_or_insert_default().task = task.into();
+        self
+    }
+
+    /// A member of the metadata of each trajectory, beside `seed`, `episode`, and the `member` of a [`VecEnvironment`].
+    #[must_use]
+    pub fn metadata<T: serde::Serialize + ?Sized>(mut self, name: impl Into<String>, value: &T) -> Self {
+        self.record.get_or_insert_default().metadata.insert(name, value);
+        self
+    }
+
+    /// The trajectory of the episode, if it is recorded: for what only the agent knows, such as messages. After the last step
+    /// nothing more is recorded in it.
+    #[must_use]
+    pub fn recording(&self) -> Option<&Recording> {
+        self.record.as_ref()?.episode()
+    }
+
+    /// Its episodes are counted by somebody who has made others before it.
+    fn numbered(&mut self, episode: u64) -> &mut Self {
+        if let Some(record) = &mut self.record {
+            record.episodes = episode;
+        }
+        self
+    }
+
+    /// How many steps the episode has had, and the sum of their rewards.
+    fn so_far(&self) -> (u64, f64) {
+        (self.steps, self.total_reward)
     }
 
     /// Tells `log` what happens.
@@ -172,171 +307,6 @@ impl Environment {
     pub fn log(mut self, log: impl EpisodeLog + 'static) -> Self {
         self.logs.push(Box::new(log));
         self
-    }
-
-    /// What can be done now. It is listed anew after the servers say that it has changed.
-    ///
-    /// # Errors
-    /// When it cannot be listed.
-    pub fn action_space(&mut self) -> Result<ActionSpace> {
-        // In this order: a change between the two is seen the next time.
-        let has_changed = self.has_changed();
-        if let Some(space) = self.space.as_ref().filter(|_| !has_changed) {
-            return Ok(space.clone());
-        }
-        let mut tools = self.caller.list_tools(&CallOptions::default().with_fresh())?.items;
-        tools.sort_by(|a, b| a.name.cmp(&b.name));
-        let is_reset = |tool: &ToolDefinition| match &self.reset_tool {
-            Some(name) => tool.name == *name,
-            None => tool.name == RESET || tool.name.ends_with(&format!("__{RESET}")),
-        };
-        self.resets = tools.iter().find(|tool| is_reset(tool)).cloned();
-        tools.retain(|tool| !is_reset(tool));
-        if self.space.as_ref().is_none_or(|space| space.actions != tools) {
-            self.generation += 1;
-        }
-        let space = ActionSpace { actions: tools, generation: self.generation };
-        self.space = Some(space.clone());
-        Ok(space)
-    }
-
-    /// Whether the servers said so since the last time. Without such notices it is listed at each reset.
-    fn has_changed(&mut self) -> bool {
-        if self.changes.is_none() {
-            // One that tells of nothing does not change, or is listed at the next reset.
-            self.changes = self.caller.events(Filter::new().tools()).ok();
-        }
-        let mut has_changed = false;
-        if let Some(changes) = &mut self.changes {
-            while changes.next_timeout(Duration::ZERO).is_some() {
-                has_changed = true;
-            }
-        }
-        has_changed
-    }
-
-    /// Begins an episode: the same seed, the same beginning.
-    ///
-    /// # Errors
-    /// When the servers cannot be reset, or the tool that does it fails.
-    pub fn reset(&mut self, seed: u64) -> Result<Observation> {
-        let reset = self.try_reset(seed);
-        match &reset {
-            Ok(observation) => self.logs.iter_mut().for_each(|log| log.reset(seed, observation)),
-            Err(error) => self.logs.iter_mut().for_each(|log| log.failed(error)),
-        }
-        reset
-    }
-
-    fn try_reset(&mut self, seed: u64) -> Result<Observation> {
-        (self.steps, self.total_reward, self.is_over) = (0, 0.0, true);
-        if let Some(restart) = &mut self.restart {
-            self.caller = restart(seed)?;
-            (self.changes, self.space) = (None, None);
-        }
-        if self.changes.is_none() {
-            self.space = None;
-        }
-        self.action_space()?;
-        let mut observation = match &self.resets {
-            None => Observation::default(),
-            Some(tool) => {
-                let arguments =
-                    if takes_seed(tool) { format!("{{\"seed\":{seed}}}") } else { "{}".to_owned() };
-                let result = self.call(&tool.name, &arguments)?;
-                if result.is_error() {
-                    let problem = format!("{} failed: {}", tool.name, result.text_content());
-                    return Err(Error::Protocol(problem));
-                }
-                Observation::of(result)
-            }
-        };
-        observation.resources = self.resources()?;
-        self.is_over = false;
-        Ok(observation)
-    }
-
-    fn call(&self, tool: &str, arguments: &str) -> Result<CallToolResult> {
-        let arguments = Arguments::from_text(arguments)
-            .map_err(|e| Error::InvalidUse(format!("arguments of {tool}: {e}")))?;
-        let mut options = CallOptions::default();
-        if let Some(time) = self.step_time {
-            options = options.with_total(time).with_timeout(time);
-        }
-        self.caller.call(tool, arguments, &options)
-    }
-
-    fn resources(&self) -> Result<Vec<Placed<crate::protocol::ReadResourceResult>>> {
-        let mut read = Vec::new();
-        for watched in &self.watched {
-            match self.caller.read_resource(watched.address(), &CallOptions::default().with_fresh()) {
-                Ok(result) => read.push(Placed::new(watched.server.clone(), result)),
-                Err(error) if error.is_resource_not_found() => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(read)
-    }
-
-    /// Does something.
-    ///
-    /// An action that is refused, such as a tool that is not there or arguments that it does not take, is an observation whose
-    /// `is_error` is true.
-    ///
-    /// # Errors
-    /// - [`Error::InvalidUse`] before the first reset and after the last step of an episode.
-    /// - When the servers cannot be reached; a reset may help.
-    pub fn step(&mut self, action: &Action) -> Result<Step> {
-        if self.is_over {
-            return Err(Error::InvalidUse("the episode is over, or has not begun: reset comes first".into()));
-        }
-        let step = self.try_step(action);
-        match &step {
-            Ok(step) => {
-                self.is_over = step.is_last();
-                self.logs.iter_mut().for_each(|log| log.step(action, step));
-            }
-            Err(error) => {
-                self.is_over = true;
-                self.logs.iter_mut().for_each(|log| log.failed(error));
-            }
-        }
-        step
-    }
-
-    fn try_step(&mut self, action: &Action) -> Result<Step> {
-        let begun = Instant::now();
-        let mut problem = None;
-        let is_reset = self.resets.as_ref().is_some_and(|tool| tool.name == action.tool);
-        let called = if is_reset {
-            Err(Error::InvalidUse(format!("{} is no action", action.tool)))
-        } else {
-            self.call(&action.tool, action.arguments.as_str())
-        };
-        let mut observation = match called {
-            Ok(result) => Observation::of(result),
-            Err(error @ (Error::Peer(_) | Error::InvalidUse(_) | Error::Denied(_))) => {
-                Observation::refusal(&error.to_string())
-            }
-            Err(error) if error.is_timeout() && self.step_time.is_some() => {
-                let text = error.to_string();
-                problem = Some(text.clone());
-                Observation::refusal(&text)
-            }
-            Err(error) => return Err(error),
-        };
-        let duration = begun.elapsed();
-        observation.resources = self.resources()?;
-        self.steps += 1;
-        let reward = (self.reward)(action, &observation);
-        self.total_reward += reward;
-        let terminated = problem.is_none() && (self.end)(action, &observation);
-        if problem.is_none() && !terminated && self.max_steps.is_some_and(|most| self.steps >= most) {
-            problem = Some(format!("{} steps", self.steps));
-        }
-        let truncated = problem.is_some();
-        let info = StepInfo { steps: self.steps, duration, total_reward: self.total_reward, problem };
-        Ok(Step { observation, reward, terminated, truncated, info })
     }
 }
 
@@ -349,17 +319,16 @@ impl fmt::Debug for Environment {
     }
 }
 
-fn takes_seed(tool: &ToolDefinition) -> bool {
-    let schema = tool.input_schema.to_value();
-    schema.pointer("/properties/seed").is_some()
-}
-
 /// The number `reward` of a result; 0 without one.
 fn reward_in(observation: &Observation) -> f64 {
     let reward = observation.member("reward").and_then(|json| json.as_str().parse::<f64>().ok());
     reward.filter(|reward| reward.is_finite()).unwrap_or_default()
 }
 
-fn says(observation: &Observation, name: &str) -> bool {
-    observation.member(name).is_some_and(|json: Json| json.as_str() == "true")
+fn says(observation: &Observation, name: &str) -> Option<bool> {
+    match observation.member(name)?.as_str() {
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => None,
+    }
 }

@@ -1,15 +1,17 @@
 //! [`ActionSpace`]: what can be done now.
 
+use std::sync::Arc;
+
 use super::step::Action;
 use crate::protocol::ToolDefinition;
 use crate::trajectory::sampling::{CannotSample, Sampler};
 
-/// The tools that can be called: the union over all servers, without the one that resets.
+/// The tools that can be called: the union over all servers, without those that reset.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ActionSpace {
     /// Each with the schema of its arguments, in the order of their names.
-    pub actions: Vec<ToolDefinition>,
+    pub actions: Arc<[ToolDefinition]>,
     /// Counts the changes: another number is another space.
     pub generation: u64,
 }
@@ -33,7 +35,7 @@ impl ActionSpace {
             let at = sampler.random().below(left.len() as u64);
             let tool = left.swap_remove(usize::try_from(at).unwrap_or_default());
             match sampler.arguments(&tool.input_schema) {
-                Ok(arguments) => return Ok(Action { tool: tool.name.clone(), arguments }),
+                Ok(arguments) => return Ok(Action { tool: tool.name.clone(), arguments, turn: None }),
                 Err(error) => {
                     problems.extend(
                         error.problems.into_iter().map(|problem| format!("{}: {problem}", tool.name)),

@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::json::{Json, Members};
 use crate::protocol::{CallToolResult, Content, ReadResourceResult};
 use crate::tool::Arguments;
+use crate::trajectory::event::TurnEvent;
 
 /// A tool to call, and with what.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +17,8 @@ pub struct Action {
     pub tool: String,
     /// Its arguments: a JSON object.
     pub arguments: Json,
+    /// What the agent thought and said before it, for the recording.
+    pub turn: Option<TurnEvent>,
 }
 
 impl Action {
@@ -28,7 +31,15 @@ impl Action {
         let json = Json::new(&arguments).map_err(|e| invalid(e.to_string()))?;
         let json = if json.as_str() == "null" { Json::empty_object() } else { json };
         Arguments::from_raw(json.as_raw()).map_err(|e| invalid(e.to_string()))?;
-        Ok(Self { tool: tool.into(), arguments: json })
+        Ok(Self { tool: tool.into(), arguments: json, turn: None })
+    }
+
+    /// The first action of a turn of the agent, which thought this before; a [`TurnEvent`] can also have what it said. Actions
+    /// without a turn are of the one before.
+    #[must_use]
+    pub fn in_turn(mut self, turn: impl Into<TurnEvent>) -> Self {
+        self.turn = Some(turn.into());
+        self
     }
 }
 
@@ -92,6 +103,22 @@ impl Observation {
         Self { content: vec![Content::text(problem)], is_error: true, ..Self::default() }
     }
 
+    /// What several servers said when they were reset.
+    pub(super) fn joined(mut all: Vec<CallToolResult>) -> Self {
+        match all.len() {
+            1 => all.pop().map(Self::of).unwrap_or_default(),
+            _ => Self { content: all.into_iter().flat_map(|one| one.content).collect(), ..Self::default() },
+        }
+    }
+
+    /// As a tool would have said it; without the resources.
+    pub(super) fn to_json(&self) -> Option<Json> {
+        let mut result = CallToolResult::new(self.content.clone());
+        result.structured_content.clone_from(&self.structured);
+        result.is_error = self.is_error.then_some(true);
+        Json::new(&result).ok()
+    }
+
     /// All text of what the tool said, a block a line.
     #[must_use]
     pub fn text(&self) -> String {
@@ -102,14 +129,14 @@ impl Observation {
         texts.collect::<Vec<_>>().join("\n")
     }
 
-    /// A member of the structured value; or, if there is none, of the first text that is a JSON object.
+    /// A member of the structured value; or, if it has none of this name, of the first text that is a JSON object with it.
     pub(super) fn member(&self, name: &str) -> Option<Json> {
         let of = |json: &Json| {
             let value = Members::of(json.as_raw()).ok()?.take(name).map(|raw| Json::parse(raw.get()))?;
             value.ok()
         };
-        if let Some(structured) = &self.structured {
-            return of(structured);
+        if let Some(value) = self.structured.as_ref().and_then(of) {
+            return Some(value);
         }
         self.content.iter().find_map(|content| match content {
             Content::Text(text) if text.text.trim_start().starts_with('{') => {
@@ -132,12 +159,14 @@ pub struct Step {
     pub terminated: bool,
     /// The episode was broken off: too many steps, or too long a step.
     pub truncated: bool,
+    /// What is seen at the beginning of the next episode, if a [`VecEnvironment`](super::VecEnvironment) has begun it already.
+    pub next: Option<Observation>,
     /// What is worth knowing beside.
     pub info: StepInfo,
 }
 
 impl Step {
-    /// Whether another step needs a reset first.
+    /// Whether it was the last of its episode: another step needs a reset first, unless there is a [`next`](Self::next).
     #[must_use]
     pub fn is_last(&self) -> bool {
         self.terminated || self.truncated
@@ -154,6 +183,8 @@ pub struct StepInfo {
     pub duration: std::time::Duration,
     /// The sum of the rewards of the episode.
     pub total_reward: f64,
+    /// Whether the agent did what it was to do, if anybody said so by now.
+    pub success: Option<bool>,
     /// Why the episode was broken off, or what went wrong.
     pub problem: Option<String>,
 }

@@ -4,16 +4,17 @@
 //!  actions ──▶ a queue each ──▶ member thread: its Environment ──▶ one queue of steps ──▶ receive
 //! ```
 //!
-//! **Invariants:** a member's steps depend on its seeds and actions alone; one that fails is made anew by itself, while the others
-//! go on; at most one order of a member is under way.
+//! **Invariants:** a member's steps depend on its seeds and actions alone; one that fails, or panics, is made anew by itself, while
+//! the others go on; at most one order of a member is under way, and each is answered.
 
 use std::fmt;
-use std::sync::Arc;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::{Action, Environment, Observation, Step, StepInfo};
+use super::{Action, ActionSpace, Environment, Observation, Step, StepInfo};
 use crate::error::{Error, Result};
 
 /// What one member of a [`VecEnvironment`] did.
@@ -26,17 +27,31 @@ pub struct Member<T> {
     pub outcome: Result<T>,
 }
 
+/// What a member was told to do, done.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Arrived {
+    /// An episode has begun.
+    Reset(Observation),
+    /// A step was made.
+    Step(Step),
+}
+
 enum Order {
     Reset(u64),
     Step(Action),
+    /// Answered on a channel of its own, with room for it.
+    Space(Sender<Result<ActionSpace>>),
 }
 
-enum Done {
-    Reset(Result<Observation>),
-    Step(Result<Step>),
-}
+type Done = (usize, Result<Arrived>);
 
-type Make = Arc<dyn Fn(usize) -> Result<Environment> + Send + Sync>;
+/// What all members have in common.
+struct Common {
+    make: Box<dyn Fn(usize) -> Result<Environment> + Send + Sync>,
+    /// The seed of each episode of each member, if they follow by themselves.
+    seeds: OnceLock<Box<dyn Fn(usize, u64) -> u64 + Send + Sync>>,
+}
 
 /// So many environments, stepped together or as each is ready.
 ///
@@ -62,7 +77,8 @@ type Make = Arc<dyn Fn(usize) -> Result<Environment> + Send + Sync>;
 /// ```
 pub struct VecEnvironment {
     members: Vec<Worker>,
-    done: Receiver<(usize, Done)>,
+    common: Arc<Common>,
+    done: Receiver<Done>,
 }
 
 /// Owner: the [`VecEnvironment`]. End: its drop, after the order that is under way.
@@ -76,17 +92,28 @@ impl VecEnvironment {
     /// `count` environments, each made by `make` on the thread that it is stepped on; it is told which. Whenever a member fails,
     /// `make` is called for it again.
     ///
+    /// If they are [recorded](Environment::record), each has trajectories of its own, whose metadata have its number as `member`.
+    ///
     /// # Errors
     /// When a thread cannot be started. What `make` says is told by the first reset.
     pub fn new(
         count: usize,
         make: impl Fn(usize) -> Result<Environment> + Send + Sync + 'static,
     ) -> Result<Self> {
-        let make: Make = Arc::new(make);
+        let common = Arc::new(Common { make: Box::new(make), seeds: OnceLock::new() });
         // Room for an answer of each, so that no member ever waits with one.
         let (tell, done) = bounded(count.max(1));
-        let members = (0..count).map(|index| Worker::start(index, Arc::clone(&make), tell.clone()));
-        Ok(Self { members: members.collect::<Result<_>>()?, done })
+        let members = (0..count).map(|index| Worker::start(index, Arc::clone(&common), tell.clone()));
+        Ok(Self { members: members.collect::<Result<_>>()?, common, done })
+    }
+
+    /// Lets a new episode follow each by itself. `seeds` says with which seed: it is given the member and how many episodes it
+    /// has begun before. The last step of an episode then has the beginning of the next as its [`next`](Step::next). Once is enough;
+    /// later changes count for nothing.
+    #[must_use]
+    pub fn auto_reset(self, seeds: impl Fn(usize, u64) -> u64 + Send + Sync + 'static) -> Self {
+        let _ = self.common.seeds.set(Box::new(seeds));
+        self
     }
 
     /// How many there are.
@@ -101,6 +128,17 @@ impl VecEnvironment {
         self.members.is_empty()
     }
 
+    /// What one of them can do now.
+    ///
+    /// # Errors
+    /// [`Error::InvalidUse`] when there is no such member, or it is at something; when its space cannot be listed.
+    pub fn action_space(&mut self, index: usize) -> Result<ActionSpace> {
+        let (tell, told) = bounded(1);
+        self.order(index, Order::Space(tell))?;
+        self.members[index].is_busy = false;
+        told.recv().unwrap_or_else(|_| Err(ended(index)))
+    }
+
     /// Resets all, each with its seed, and waits for all.
     ///
     /// # Errors
@@ -110,25 +148,16 @@ impl VecEnvironment {
         for (index, seed) in seeds.iter().enumerate() {
             self.order(index, Order::Reset(*seed))?;
         }
-        let mut all: Vec<Result<Observation>> = Vec::new();
-        for member in self.collect()? {
-            all.push(match member.1 {
-                Done::Reset(outcome) => outcome,
-                Done::Step(_) => Err(mixed()),
-            });
-        }
-        all.into_iter().collect()
+        let begun = self.collect()?.into_iter().map(|(_, outcome)| match outcome? {
+            Arrived::Reset(observation) => Ok(observation),
+            Arrived::Step(_) => Err(mixed()),
+        });
+        begun.collect()
     }
 
-    /// Resets one; [`receive_reset`](Self::receive_reset) tells what came of it.
-    ///
-    /// # Errors
-    /// [`Error::InvalidUse`] when there is no such member, or it is at something.
-    pub fn send_reset(&mut self, index: usize, seed: u64) -> Result<()> {
-        self.order(index, Order::Reset(seed))
-    }
-
-    /// Steps all together, and waits for all: their steps, in order. A member that fails is an error in its place, and is made anew.
+    /// Steps all together, and waits for all: their steps, in order. A member that fails is made anew and begins an episode; its step is
+    /// truncated, says why, and has the beginning of that episode as its [`next`](Step::next). If that fails as well, it is an
+    /// error in its place.
     ///
     /// # Errors
     /// [`Error::InvalidUse`] when there are not as many actions, or something is under way.
@@ -137,11 +166,22 @@ impl VecEnvironment {
         for (index, action) in actions.into_iter().enumerate() {
             self.order(index, Order::Step(action))?;
         }
-        let steps = self.collect()?.into_iter().map(|(index, done)| match done {
-            Done::Step(outcome) => Member { index, outcome },
-            Done::Reset(_) => Member { index, outcome: Err(mixed()) },
+        let steps = self.collect()?.into_iter().map(|(index, outcome)| {
+            let outcome = outcome.and_then(|arrived| match arrived {
+                Arrived::Step(step) => Ok(step),
+                Arrived::Reset(_) => Err(mixed()),
+            });
+            Member { index, outcome }
         });
         Ok(steps.collect())
+    }
+
+    /// Resets one; [`receive`](Self::receive) tells what came of it.
+    ///
+    /// # Errors
+    /// [`Error::InvalidUse`] when there is no such member, or it is at something.
+    pub fn send_reset(&mut self, index: usize, seed: u64) -> Result<()> {
+        self.order(index, Order::Reset(seed))
     }
 
     /// Steps one; [`receive`](Self::receive) tells what came of it, in the order in which members are ready.
@@ -153,32 +193,14 @@ impl VecEnvironment {
     }
 
     /// Waits for the next member that is done with what it was [sent](Self::send); `None` if nothing is under way.
-    ///
-    /// # Errors
-    /// [`Error::InvalidUse`] when that was a reset.
-    pub fn receive(&mut self) -> Result<Option<Member<Step>>> {
-        match self.take() {
-            None => Ok(None),
-            Some((index, Done::Step(outcome))) => Ok(Some(Member { index, outcome })),
-            Some((_, Done::Reset(_))) => Err(mixed()),
-        }
-    }
-
-    /// Waits for the next member that is done with its reset; `None` if nothing is under way.
-    ///
-    /// # Errors
-    /// [`Error::InvalidUse`] when that was a step.
-    pub fn receive_reset(&mut self) -> Result<Option<Member<Observation>>> {
-        match self.take() {
-            None => Ok(None),
-            Some((index, Done::Reset(outcome))) => Ok(Some(Member { index, outcome })),
-            Some((_, Done::Step(_))) => Err(mixed()),
-        }
+    pub fn receive(&mut self) -> Option<Member<Arrived>> {
+        let (index, outcome) = self.take()?;
+        Some(Member { index, outcome })
     }
 
     fn must_fit(&self, count: usize, what: &str) -> Result<()> {
-        if self.members.iter().any(|member| member.is_busy) {
-            return Err(Error::InvalidUse("a member is still at something".into()));
+        if let Some(index) = self.members.iter().position(|member| member.is_busy) {
+            return Err(Error::InvalidUse(format!("member {index} is still at something")));
         }
         match count == self.len() {
             true => Ok(()),
@@ -194,12 +216,11 @@ impl VecEnvironment {
         if member.is_busy {
             return Err(Error::InvalidUse(format!("member {index} is still at something")));
         }
-        let sent = member.orders.as_ref().is_some_and(|orders| orders.send(order).is_ok());
-        member.is_busy = sent;
-        if sent { Ok(()) } else { Err(Error::InvalidUse(format!("member {index} has ended"))) }
+        member.is_busy = member.orders.as_ref().is_some_and(|orders| orders.send(order).is_ok());
+        if member.is_busy { Ok(()) } else { Err(ended(index)) }
     }
 
-    fn take(&mut self) -> Option<(usize, Done)> {
+    fn take(&mut self) -> Option<Done> {
         if !self.members.iter().any(|member| member.is_busy) {
             return None;
         }
@@ -209,7 +230,7 @@ impl VecEnvironment {
     }
 
     /// What all have done, in their order.
-    fn collect(&mut self) -> Result<Vec<(usize, Done)>> {
+    fn collect(&mut self) -> Result<Vec<Done>> {
         let mut all: Vec<_> = std::iter::from_fn(|| self.take()).collect();
         all.sort_by_key(|(index, _)| *index);
         match all.len() == self.len() {
@@ -219,16 +240,29 @@ impl VecEnvironment {
     }
 }
 
+fn ended(index: usize) -> Error {
+    Error::InvalidUse(format!("member {index} has ended"))
+}
+
 fn mixed() -> Error {
     Error::InvalidUse("resets and steps are under way at the same time".into())
 }
 
+/// One broken environment is one failed order, not the end of its member.
+fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        log::error!("an environment panicked");
+        Err(Error::Protocol("an environment panicked".into()))
+    })
+}
+
 impl Worker {
-    fn start(index: usize, make: Make, done: Sender<(usize, Done)>) -> Result<Self> {
+    fn start(index: usize, common: Arc<Common>, done: Sender<Done>) -> Result<Self> {
         let (orders, taken) = bounded(1);
+        let alone = Alone { index, common, environment: None, last_seed: 0, episodes: 0 };
         let thread = thread::Builder::new()
             .name(format!("mcp-env-{index}"))
-            .spawn(move || Alone { index, make, environment: None, last_seed: 0 }.run(&taken, &done))
+            .spawn(move || alone.run(&taken, &done))
             .map_err(|error| Error::Transport {
                 context: "cannot start a thread of an environment".into(),
                 error,
@@ -240,19 +274,26 @@ impl Worker {
 /// One member, on its thread.
 struct Alone {
     index: usize,
-    make: Make,
+    common: Arc<Common>,
     environment: Option<Environment>,
     last_seed: u64,
+    /// How many it has begun.
+    episodes: u64,
 }
 
 impl Alone {
-    fn run(mut self, orders: &Receiver<Order>, done: &Sender<(usize, Done)>) {
+    fn run(mut self, orders: &Receiver<Order>, done: &Sender<Done>) {
         for order in orders {
-            let what = match order {
-                Order::Reset(seed) => Done::Reset(self.reset(seed)),
-                Order::Step(action) => Done::Step(self.step(&action)),
+            let outcome = match order {
+                Order::Reset(seed) => self.reset(seed).map(Arrived::Reset),
+                Order::Step(action) => self.step(&action).map(Arrived::Step),
+                Order::Space(tell) => {
+                    let space = guarded(|| self.made()?.action_space());
+                    let _ = tell.send(space);
+                    continue;
+                }
             };
-            if done.send((self.index, what)).is_err() {
+            if done.send((self.index, outcome)).is_err() {
                 return;
             }
         }
@@ -260,40 +301,72 @@ impl Alone {
 
     fn reset(&mut self, seed: u64) -> Result<Observation> {
         self.last_seed = seed;
-        match self.made()?.reset(seed) {
-            Ok(observation) => Ok(observation),
+        let (is_new, number) = (self.environment.is_none(), self.episodes);
+        self.episodes += 1;
+        match guarded(|| self.made()?.numbered(number).reset(seed)) {
             // It may have died long ago: a new one has a chance of its own.
-            Err(first) => {
-                log::warn!("environment {} is made anew: {first}", self.index);
-                self.environment = None;
-                self.made()?.reset(seed)
+            Err(first) if !is_new => {
+                self.give_up(&first);
+                guarded(|| self.made()?.numbered(number).reset(seed))
             }
+            reset => reset,
         }
+    }
+
+    fn give_up(&mut self, error: &Error) {
+        log::warn!("environment {} is made anew: {error}", self.index);
+        // Its drop may be what panics.
+        let old = self.environment.take();
+        let _ = guarded(|| {
+            drop(old);
+            Ok(())
+        });
     }
 
     fn made(&mut self) -> Result<&mut Environment> {
-        if self.environment.is_none() {
-            self.environment = Some((self.make)(self.index)?);
-        }
-        self.environment.as_mut().ok_or_else(mixed)
+        let environment = match self.environment.take() {
+            Some(environment) => environment,
+            None => (self.common.make)(self.index)?.metadata("member", &self.index),
+        };
+        Ok(self.environment.insert(environment))
     }
 
-    /// One that fails is made anew and begins its episode again: the step is truncated, and tells why.
+    /// The seed of the episode that is next.
+    fn next_seed(&self) -> Option<u64> {
+        Some(self.common.seeds.get()?(self.index, self.episodes))
+    }
+
+    /// One that fails is made anew and begins an episode: the step is truncated, and tells why.
     fn step(&mut self, action: &Action) -> Result<Step> {
         let Some(environment) = &mut self.environment else {
             return Err(Error::InvalidUse("the episode has not begun: reset comes first".into()));
         };
-        let error = match environment.step(action) {
-            Ok(step) => return Ok(step),
+        let mut step = match guarded(|| environment.step(action)) {
+            Ok(step) => step,
             Err(error @ Error::InvalidUse(_)) => return Err(error),
-            Err(error) => error,
+            Err(error) => {
+                let (steps, total_reward) = environment.so_far();
+                self.give_up(&error);
+                let seed = guarded(|| Ok(self.next_seed()))?.unwrap_or(self.last_seed);
+                let next = Some(self.reset(seed)?);
+                let problem = Some(error.to_string());
+                let observation = Observation::refusal(&error.to_string());
+                let info = StepInfo { steps, total_reward, problem, ..StepInfo::default() };
+                return Ok(Step { observation, reward: 0.0, terminated: false, truncated: true, next, info });
+            }
         };
-        log::warn!("environment {} is made anew: {error}", self.index);
-        self.environment = None;
-        let seed = self.last_seed;
-        let observation = self.made()?.reset(seed)?;
-        let info = StepInfo { problem: Some(error.to_string()), ..StepInfo::default() };
-        Ok(Step { observation, reward: 0.0, terminated: false, truncated: true, info })
+        if step.is_last() {
+            // The step counts, whatever comes of the next episode.
+            let next = guarded(|| Ok(self.next_seed()))
+                .and_then(|seed| seed.map(|seed| self.reset(seed)).transpose());
+            match next {
+                Ok(next) => step.next = next,
+                Err(error) => {
+                    let _ = step.info.problem.get_or_insert(format!("no next episode: {error}"));
+                }
+            }
+        }
+        Ok(step)
     }
 }
 

@@ -43,8 +43,12 @@ impl<'a> Conversation<'a> {
     pub(super) fn of(trajectory: &'a Trajectory, options: &SftOptions) -> Self {
         let mut gathered = Gathered { turns: Vec::new(), said: None, number: None, calls: 0 };
         let mut system = None;
+        let resets = trajectory.resets();
+        // If it has no task of its own, the user's first message is it, and not said twice.
+        let mut is_task_told = trajectory.begin().is_some_and(|begin| !begin.task.is_empty());
         for event in trajectory.events() {
             match &event.kind {
+                EventKind::Call(_) if resets.contains(&event.seq) => {}
                 EventKind::Turn(turn) => gathered.begin(turn, event.turn),
                 EventKind::Call(record) => {
                     let is_one = options.is_parallel && event.turn > 0;
@@ -55,6 +59,7 @@ impl<'a> Conversation<'a> {
                     Speaker::Assistant => {
                         gathered.whole(Turn::Assistant(Said { text: Some(&message.text), ..Said::default() }))
                     }
+                    Speaker::User if !is_task_told => is_task_told = true,
                     _ => gathered.whole(Turn::User(&message.text)),
                 },
                 _ => {}

@@ -6,6 +6,7 @@ mod forms;
 mod options;
 mod results;
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use serde::{Serialize, Serializer};
@@ -97,7 +98,9 @@ impl SftOptions {
     #[must_use]
     pub fn example(&self, trajectory: &Trajectory) -> Option<SftExample> {
         let mut conversation = Conversation::of(trajectory, self);
-        let tools = trajectory.tools().filter(|_| self.tools.is_some());
+        let tools =
+            trajectory.tools().filter(|_| self.tools.is_some()).map(|tools| offered(trajectory, tools));
+        let tools = tools.as_deref();
         let opening = forms::opening(&conversation, tools, self);
         let beside = tools.map(|tools| self.beside(tools));
         let all_calls = conversation.calls();
@@ -197,6 +200,15 @@ impl SftOptions {
         conversation.turns.retain(|_| at.next().is_some_and(is_kept));
         conversation.turns.iter().any(|turn| matches!(turn, Turn::Assistant(_))).then_some(turns)
     }
+}
+
+/// Without what resets an environment, which no agent may call.
+fn offered<'a>(trajectory: &Trajectory, tools: &'a [ToolDefinition]) -> Cow<'a, [ToolDefinition]> {
+    let resets = trajectory.reset_tools();
+    if resets.is_empty() {
+        return Cow::Borrowed(tools);
+    }
+    tools.iter().filter(|tool| !resets.contains(tool.name.as_str())).cloned().collect()
 }
 
 /// Roles take turns in Anthropic's form: what follows of the same one joins it.
