@@ -2,6 +2,8 @@
 
 #[path = "support/http_limits.rs"]
 mod http_limits;
+#[path = "support/trajectory_limits.rs"]
+mod trajectory_limits;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -206,7 +208,7 @@ const ROWS: &[(&str, &str, &[&str])] = &[
 
 /// The rows of all tables.
 fn rows() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static [&'static str])> {
-    ROWS.iter().chain(http_limits::SERVER).chain(http_limits::CLIENT)
+    ROWS.iter().chain(http_limits::SERVER).chain(http_limits::CLIENT).chain(trajectory_limits::ROWS)
 }
 
 fn source(file: &str) -> String {

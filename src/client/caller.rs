@@ -230,25 +230,38 @@ pub(super) fn placed<T>(list: List<T>) -> List<Placed<T>> {
     List { items, rejected: list.rejected }
 }
 
+impl ClientHandle {
+    /// Makes a request, and notes which way it went if anybody wants to know.
+    fn noting<T>(&self, options: &CallOptions, request: impl FnOnce() -> Result<T>) -> Result<T> {
+        let result = request();
+        if let Some((notes, identity)) =
+            options.notes().and_then(|notes| Some((notes, self.session.identity()?)))
+        {
+            notes.set_identity(identity);
+        }
+        result
+    }
+}
+
 impl Caller for ClientHandle {
     fn call(&self, name: &str, arguments: Arguments<'_>, options: &CallOptions) -> Result<CallToolResult> {
-        self.call_tool_with(name, arguments.as_raw(), options)
+        self.noting(options, || self.call_tool_with(name, arguments.as_raw(), options))
     }
 
     fn list_tools(&self, options: &CallOptions) -> Result<List<ToolDefinition>> {
-        self.list_tools_with(options)
+        self.noting(options, || self.list_tools_with(options))
     }
 
     fn list_resources(&self, options: &CallOptions) -> Result<List<Placed<Resource>>> {
-        self.list_resources_with(options).map(placed)
+        self.noting(options, || self.list_resources_with(options)).map(placed)
     }
 
     fn read_resource(&self, address: Address<'_>, options: &CallOptions) -> Result<ReadResourceResult> {
-        self.read_resource_with(address.name, options)
+        self.noting(options, || self.read_resource_with(address.name, options))
     }
 
     fn list_prompts(&self, options: &CallOptions) -> Result<List<Placed<Prompt>>> {
-        self.list_prompts_with(options).map(placed)
+        self.noting(options, || self.list_prompts_with(options)).map(placed)
     }
 
     fn get_prompt(
@@ -257,7 +270,7 @@ impl Caller for ClientHandle {
         arguments: &Json,
         options: &CallOptions,
     ) -> Result<GetPromptResult> {
-        self.get_prompt_with(address.name, arguments, options)
+        self.noting(options, || self.get_prompt_with(address.name, arguments, options))
     }
 
     fn events(&self, filter: Filter) -> Result<Events> {

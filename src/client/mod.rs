@@ -6,7 +6,7 @@
 //! | | |
 //! |---|---|
 //! | [`ClientBuilder`], [`Timeouts`] | what is set before: handlers, callbacks, times, limits |
-//! | [`CallOptions`], [`CallHandle`], [`Outcome`] | one call: its options, a call that is waited for later, one round of a call |
+//! | [`CallOptions`], [`CallHandle`], [`Outcome`], [`CallNotes`] | one call: its options, a call that is waited for later, one round of a call, which way it went |
 //! | [`List`], [`Pages`] | lists of tools, resources, templates and prompts |
 //! | [`RemoteTool`] | a server's tool beside local ones |
 //! | [`Caller`], [`Events`] | what a client has in common with what stands before clients: a pool, a host, a recorder |
@@ -33,6 +33,7 @@ mod hosted;
 mod input;
 mod lists;
 mod log_level;
+mod notes;
 mod notices;
 mod options;
 mod reads;
@@ -64,6 +65,7 @@ pub use handler::ClientHandler;
 #[cfg(feature = "host")]
 pub(crate) use hosted::{Begun, Mark, Ping};
 pub use lists::{List, Pages};
+pub use notes::CallNotes;
 pub use options::CallOptions;
 pub use remote::RemoteTool;
 #[cfg(feature = "host")]

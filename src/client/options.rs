@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::input::Round;
+use super::notes::CallNotes;
 #[cfg(feature = "validation")]
 use super::results::Expected;
 use super::session::{Session, Settled};
@@ -52,6 +53,7 @@ pub struct CallOptions {
     pub(super) expected: Option<Arc<Expected>>,
     /// A caller that knows the tool knows that calling it again does no harm.
     pub(super) is_repeatable: bool,
+    pub(super) notes: Option<CallNotes>,
     /// It belongs to the connection for which this was settled, and is not made on another.
     pub(super) stays: bool,
     /// The connection on which alone it is made.
@@ -117,6 +119,19 @@ impl CallOptions {
     pub fn with_repeatable(mut self) -> Self {
         self.is_repeatable = true;
         self
+    }
+
+    /// Lets those on the request's way note in `notes` which way that was. They are read once it is over.
+    #[must_use]
+    pub fn with_notes(mut self, notes: &CallNotes) -> Self {
+        self.notes = Some(notes.clone());
+        self
+    }
+
+    /// Where to note which way the request goes; `None` if nobody wants to know.
+    #[must_use]
+    pub fn notes(&self) -> Option<&CallNotes> {
+        self.notes.as_ref()
     }
 
     /// The same for a request about a task that the call became, with `total` as the time in all.

@@ -153,6 +153,11 @@ impl Session {
         }
     }
 
+    /// What the server said of itself, as far as that is known at the moment; asks nobody.
+    pub(super) fn identity(&self) -> Option<Arc<ServerIdentity>> {
+        lock(&self.state).known().map(|settled| Arc::clone(&settled.identity))
+    }
+
     /// What the transport calls the server.
     pub(super) fn origin(&self) -> String {
         let peer = lock(&self.state).peer();

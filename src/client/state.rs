@@ -208,6 +208,15 @@ impl State {
         }
     }
 
+    /// What is settled at the moment, or was at last.
+    pub(super) fn known(&self) -> Option<Arc<Settled>> {
+        match self {
+            Self::Settled { settled, .. } => Some(Arc::clone(settled)),
+            Self::Closed { settled, .. } => settled.clone(),
+            Self::Opened(_) | Self::Settling { .. } => None,
+        }
+    }
+
     pub(super) fn is_closed(&self) -> bool {
         matches!(self, Self::Closed { .. })
     }

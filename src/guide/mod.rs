@@ -26,6 +26,11 @@
 //! | [caching] | results that are used again |
 //! | [errors] | what goes wrong, who sees it, what to do |
 //!
+//! | to train models | |
+//! |---|---|
+//! | [trajectories] | recording what an agent does; the format of recordings |
+//! | [training] | training examples in the forms that trainers read |
+//!
 //! | to know | |
 //! |---|---|
 //! | [eras] | the revisions of the protocol, what is in which, and how both sides agree |
@@ -57,4 +62,6 @@ pub mod tasks;
 pub mod testing;
 pub mod threads;
 pub mod tools;
+pub mod training;
+pub mod trajectories;
 pub mod validation;

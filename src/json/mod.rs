@@ -26,7 +26,7 @@ pub(crate) use read::{nested, nested_object, string};
 pub use text::Json;
 #[cfg(any(feature = "http-client", feature = "trajectory"))]
 pub(crate) use text::compact;
-#[cfg(feature = "http-server")]
+#[cfg(any(feature = "http-server", feature = "trajectory"))]
 pub(crate) use text::one_line;
 pub(crate) use text::{is_blank, repair_surrogates};
 #[cfg(feature = "validation")]

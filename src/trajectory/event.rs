@@ -104,7 +104,7 @@ macro_rules! kinds {
                 }
             }
 
-            fn write(&self, fields: &mut Fields<'_>) {
+            pub(super) fn write(&self, fields: &mut Fields<'_>) {
                 match self {
                     $( Self::$variant(content) => fields.members(content), )*
                     Self::Unknown(event) => fields.members(&event.members),
@@ -265,10 +265,10 @@ wire::wire! {
         pub arguments: Json = "arguments",
         /// The whole result; absent if there is none.
         pub result: Option<CallToolResult> = "result",
-        /// Why there is no result.
-        pub error: Option<RecordedError> = "error",
         /// Whether there is no result, or one that says that the tool failed.
         pub is_error: bool = "is_error" or lenient,
+        /// Why there is no result.
+        pub error: Option<RecordedError> = "error",
         /// How long it took.
         pub duration_ns: u64 = "duration_ns" or lenient,
         /// What was decided about it.
@@ -285,12 +285,12 @@ wire::wire! {
 
     /// A list, as it was offered.
     pub struct ListEvent {
-        /// Of what.
-        pub what: ListKind = "what",
         /// The server, if it is of one.
         pub server: Option<String> = "server",
         /// The revision that was spoken, if it is of one server.
         pub revision: Option<ProtocolVersion> = "revision",
+        /// Of what.
+        pub what: ListKind = "what",
         /// The key of the tools in a line of definitions; of lists of tools that did not fail.
         pub definitions: Option<String> = "definitions",
         /// The resources or prompts.
@@ -421,8 +421,8 @@ impl ToolCallRecord {
             tool: tool.into(),
             arguments: arguments.into(),
             result: None,
-            error: None,
             is_error: false,
+            error: None,
             duration_ns: 0,
             decision: None,
             extra: Object::new(),

@@ -1,26 +1,29 @@
 //! The format of recordings: JSON lines, each a [`Line`]. [The guide](crate::guide::trajectories) has it in full.
 
-use std::io::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::event::Event;
-use crate::json::{FromJson, JsonError, Members, compact, wire};
+use super::redaction::Redaction;
+use crate::json::{FromJson, Json, JsonError, Members, compact, wire};
 use crate::protocol::ToolDefinition;
 
 /// What the first line of a recording calls its format.
 pub const FORMAT: &str = "tinymcp-trajectory";
 
-/// The version of the format that is written. Readers take any event and member that they do not know for one of a later
+/// The same of a file of frames.
+pub(super) const WIRE_FORMAT: &str = "tinymcp-wire";
+
+/// The version of the formats that is written. Readers take any event and member that they do not know for one of a later
 /// program; a version beyond theirs has something that must not be passed over, and they refuse it.
 pub const FORMAT_VERSION: u64 = 1;
 
 wire::wire! {
     /// The first line of a recording. It may occur again, where one file was put behind another.
     pub struct Header {
-        /// [`FORMAT`].
+        /// [`FORMAT`], in a recording.
         pub format: String = "format",
         /// [`FORMAT_VERSION`], or that of who wrote it.
         pub version: u64 = "version",
@@ -70,7 +73,7 @@ impl Line {
     /// Appends it to `out`, with the line's end.
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Header(header) => to_json(out, header),
+            Self::Header(header) => return header.write(out),
             Self::Definitions(definitions) => {
                 let mut fields = Fields::of(out, "definitions");
                 fields.members(definitions);
@@ -89,16 +92,21 @@ impl From<Event> for Line {
 }
 
 impl Header {
-    /// The header of a file that is begun now.
-    #[must_use]
-    pub fn now() -> Self {
+    /// The header of a file of this format that is begun now.
+    pub(super) fn now(format: &str) -> Self {
         Self {
-            format: FORMAT.to_owned(),
+            format: format.to_owned(),
             version: FORMAT_VERSION,
             creator: Some(concat!("tinymcp ", env!("CARGO_PKG_VERSION")).to_owned()),
             created_us: Some(microseconds(SystemTime::now())),
             extra: crate::json::Object::new(),
         }
+    }
+
+    /// Appends its line to `out`, with the line's end.
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        to_json(out, self);
+        out.push(b'\n');
     }
 
     fn checked(self) -> Result<Self, JsonError> {
@@ -157,9 +165,30 @@ fn to_json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     }
 }
 
-/// Writes the members of one event straight into its line: what is recorded is not copied first.
+/// The members of events that hold what passed, and not what the recording itself is about: what a redaction sees.
+const CONTENT: [&str; 15] = [
+    "arguments",
+    "result",
+    "error",
+    "params",
+    "answer",
+    "observation",
+    "info",
+    "items",
+    "rejected",
+    "uri",
+    "task",
+    "text",
+    "reasoning",
+    "metadata",
+    "decision",
+];
+
+/// Writes the members of one event straight into its line: what is recorded is not copied first, unless something is to be kept
+/// out of it.
 pub(super) struct Fields<'a> {
     line: &'a mut Vec<u8>,
+    redaction: Option<&'a Redaction>,
 }
 
 impl<'a> Fields<'a> {
@@ -167,14 +196,26 @@ impl<'a> Fields<'a> {
     pub(super) fn of(line: &'a mut Vec<u8>, event: &str) -> Self {
         line.extend_from_slice(b"{\"event\":");
         to_json(line, event);
-        Self { line }
+        Self { line, redaction: None }
+    }
+
+    /// Keeps out what `redaction` does.
+    pub(super) fn redacted(self, redaction: &'a Redaction) -> Self {
+        Self { redaction: Some(redaction).filter(|redaction| !redaction.is_empty()), ..self }
+    }
+
+    /// What is to be kept out of a member.
+    fn redaction_of(&self, name: &str) -> Option<&'a Redaction> {
+        self.redaction.filter(|_| CONTENT.contains(&name))
     }
 
     /// What every event says.
     pub(super) fn place(&mut self, trajectory: &str, seq: u64, turn: u64, time_us: u64, at_ns: u64) {
         self.value("trajectory", trajectory);
-        // A vector takes everything.
-        let _ = write!(self.line, ",\"seq\":{seq},\"turn\":{turn},\"time_us\":{time_us},\"at_ns\":{at_ns}");
+        self.value("seq", &seq);
+        self.value("turn", &turn);
+        self.value("time_us", &time_us);
+        self.value("at_ns", &at_ns);
     }
 
     fn name(&mut self, name: &str) {
@@ -186,7 +227,13 @@ impl<'a> Fields<'a> {
     /// A member; `name` needs no escapes.
     pub(super) fn value<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) {
         self.name(name);
-        to_json(self.line, value);
+        match self.redaction_of(name) {
+            None => to_json(self.line, value),
+            Some(redaction) => {
+                let json = Json::new(value).unwrap_or_else(|_| Json::null());
+                self.line.extend_from_slice(redaction.apply(name, &json).as_str().as_bytes());
+            }
+        }
     }
 
     /// A member, if there is something.
@@ -198,6 +245,9 @@ impl<'a> Fields<'a> {
 
     /// A member that is JSON already, and may have line breaks.
     pub(super) fn raw(&mut self, name: &str, raw: &RawValue) {
+        if self.redaction.is_some() {
+            return self.value(name, raw);
+        }
         self.name(name);
         let text = raw.get().as_bytes();
         if text.contains(&b'\n') || text.contains(&b'\r') {
@@ -209,6 +259,13 @@ impl<'a> Fields<'a> {
 
     /// All members of an object.
     pub(super) fn members<T: Serialize>(&mut self, object: &T) {
+        if self.redaction.is_some() {
+            let json = Json::new(object).unwrap_or_else(|_| Json::empty_object());
+            for (name, value) in Members::of(json.as_raw()).unwrap_or_default().iter() {
+                self.value(name, value);
+            }
+            return;
+        }
         let before = self.line.len();
         to_json(self.line, object);
         match self.line.get(before..) {

@@ -1,4 +1,16 @@
-//! Record, replay, training examples, environments.
+//! Record what an agent does through MCP, and make training data of it.
+//!
+//! | | |
+//! |---|---|
+//! | [`Recorder`], [`Recording`] | callers that record what is done through them |
+//! | [`Sink`], [`Redaction`], [`InputLog`], [`WireRecorder`] | where to, what not, what servers ask, the frames themselves |
+//! | [`Event`], [`Line`] | what is recorded, and its [format](crate::guide::trajectories) |
+//! | [`Lines`], [`Trajectories`], [`Trajectory`] | reading it, line by line or as what belongs together |
+//! | [`Selection`], [`Statistics`], [`merge()`] | taking some of it, counting it, putting files together |
+//! | [`SftExample`], [`SftOptions`] | [training examples](crate::guide::training) in the forms that trainers read |
+//!
+//! **Invariants:** recording never fails or changes a request; what is recorded keeps its numbers and bytes; nothing here grows with
+//! the length of a recording.
 
 mod environment;
 mod sampling;
@@ -12,6 +24,22 @@ mod environment_event;
 mod event;
 mod failure;
 mod format;
+mod group;
+mod inputs;
+mod lines;
+mod merge;
+mod model;
+mod plain;
+mod recorded;
+mod recorder;
+mod recording;
+mod redaction;
+mod repair;
+mod selection;
+mod sink;
+mod statistics;
+mod training;
+mod wire_log;
 
 pub use environment_event::{DoneEvent, ResetEvent, RewardEvent, StepEvent};
 pub use event::{
@@ -21,3 +49,19 @@ pub use event::{
 };
 pub use failure::{ErrorKind, RecordedError};
 pub use format::{Definitions, FORMAT, FORMAT_VERSION, Header, Line, content_key};
+pub use group::Trajectories;
+pub use inputs::InputLog;
+pub use lines::{Lines, ReadLine};
+pub use merge::{Merged, merge};
+pub use model::{ToolCall, Trajectory};
+pub use recorder::Recorder;
+pub use recording::Recording;
+pub use redaction::Redaction;
+pub use selection::Selection;
+pub use sink::Sink;
+pub use statistics::{Durations, OTHERS, Spread, Statistics, ToolStatistics};
+pub use training::{
+    ArgumentsForm, Keep, MessageForm, ReasoningForm, ResultForm, SftExample, SftOptions, SftWritten,
+    ToolsForm, trajectory_to_sft_example,
+};
+pub use wire_log::WireRecorder;
