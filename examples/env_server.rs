@@ -103,7 +103,7 @@ fn no_file(path: &str) -> ToolError {
 }
 
 /// The server, with a workspace of its own.
-pub fn server() -> Result<Server, Box<dyn Error>> {
+pub(crate) fn server() -> Result<Server, Box<dyn Error>> {
     let shared = Shared::new(Mutex::new(Workspace::new(0)));
     let tools = ToolRegistry::new();
     let state = Arc::clone(&shared);
@@ -157,7 +157,7 @@ pub fn server() -> Result<Server, Box<dyn Error>> {
 }
 
 /// Serves it on stdin and stdout.
-pub fn main() -> Result<(), Box<dyn Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     tinymcp::logging::init();
     server()?.start()?;
     Ok(())

@@ -56,6 +56,8 @@
 //! | [`resource`] | [`FnResource`], [`FnTemplate`], [`ResourceRegistry`]: what is read by its address |
 //! | [`prompt`](mod@prompt), [`completion`] | [`prompt!`](macro@prompt), [`PromptRegistry`]; what completes the arguments of both |
 //! | [`Context`], [`context`] | what a handler sees of its call: cancellation, progress, log messages, who calls, what it may ask |
+//! | [`host`] | many servers behind one registry, under the user's control, with the feature of that name |
+//! | [`trajectory`] | recording, training examples, environments, with the feature of that name |
 //! | [`guard`] | for servers whose arguments become paths, URLs or commands, with the feature of that name |
 //! | [`testing`] | a client and a server in one process, and a peer that follows a script |
 //! | [`transport`] | child processes, stdio, sockets, memory; [`Tap`](transport::Tap) sees every frame |
@@ -97,6 +99,9 @@
 //! - `http-server`: a server speaks Streamable HTTP, and HTTP+SSE ([`Server::serve_http`], [guide](guide::http)). Adds 17 crates.
 //! - `http-client`: a client reaches such servers ([`Client::connect_http`], [guide](guide::http_client)). Adds 8 crates. `http` is both.
 //! - `tls`: `https` for the client, by rustls; includes `http-client`. Adds 12 crates more.
+//! - `host`: many servers behind one registry, under the user's control ([guide](guide::host)). Adds no crate. `jsonc` reads configuration files with
+//!   comments, `patterns` takes regular expressions in redaction: one crate each.
+//! - `trajectory`: what agents do is recorded, replayed and made into training examples; servers are environments. Adds no crate.
 //! - `guard`: a folder that paths cannot leave, checks of URLs, programs without a shell ([guide](guide::guarding)). Adds 14 crates.
 //! - `schemars`: `FnTool::typed` takes any type that derives `JsonSchema` as a tool's arguments.
 //! - `validation`: arguments and structured results are compared with the whole of their JSON Schemas, by
@@ -104,7 +109,13 @@
 
 // What belongs to a feature can be linked to only with it. The checks and docs.rs build with all of them.
 #![cfg_attr(
-    not(all(feature = "http", feature = "tls", feature = "guard")),
+    not(all(
+        feature = "http",
+        feature = "tls",
+        feature = "guard",
+        feature = "host",
+        feature = "trajectory"
+    )),
     allow(rustdoc::broken_intra_doc_links)
 )]
 

@@ -1,5 +1,9 @@
 //! The tables of the guide say what the code says.
 
+#[path = "support/host_audit_limits.rs"]
+mod host_audit_limits;
+#[path = "support/host_limits.rs"]
+mod host_limits;
 #[path = "support/http_limits.rs"]
 mod http_limits;
 #[path = "support/trajectory_limits.rs"]
@@ -91,6 +95,21 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ("stderr of a child, kept for errors", "transport/stderr.rs", &["TAIL_BYTES: usize = "]),
     ("a line of stderr given to a callback", "transport/stderr.rs", &["LINE_BYTES: usize = "]),
     ("lines of stderr that wait for a callback", "transport/stderr.rs", &["QUEUE: usize = "]),
+    (
+        "a configuration file, or a file of variables that it names, host",
+        "host/config/file.rs",
+        &["MAX_BYTES: usize = "],
+    ),
+    (
+        "all values of one server, when its variables are replaced, host",
+        "host/config/resolve.rs",
+        &["MAX_VALUE_BYTES: usize = "],
+    ),
+    (
+        "defaults of variables, and braces in them, nested in each other, host",
+        "host/config/template.rs",
+        &["MAX_DEPTH: usize = "],
+    ),
     ("proposals in one completion", "protocol/completion.rs", &["MAX_VALUES: usize = "]),
     ("the data of a log message, as JSON text", "context/logging.rs", &["MAX_DATA_BYTES: usize = "]),
     ("messages of a batch", "peer/batch.rs", &["MAX_MESSAGES: usize = "]),
@@ -145,6 +164,22 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         &["MAX_OUTPUT_BYTES: usize = "],
     ),
     ("tools of a server whose results a client compares", "client/results.rs", &["MAX_SCHEMAS: usize = "]),
+    (
+        "starting a process by a `Spawner`, with those before it",
+        "host/containment/spawner.rs",
+        &["TURN: Duration = "],
+    ),
+    (
+        "trying whether a sandbox works, each tool of it",
+        "host/containment/entrance.rs",
+        &["TRY: Duration = "],
+    ),
+    (
+        "removing a container, once its client has ended",
+        "host/containment/container.rs",
+        &["REMOVAL: Duration = "],
+    ),
+    ("processes and threads of a container", "host/containment/container.rs", &["processes: "]),
     ("settling the protocol, all of it", "client/builder/limits.rs", &["connect: Some("]),
     ("the answer to `server/discover`", "client/builder/limits.rs", &["probe: "]),
     ("a call, from the moment it is made, writing included", "client/builder/limits.rs", &["call: Some("]),
@@ -208,7 +243,12 @@ const ROWS: &[(&str, &str, &[&str])] = &[
 
 /// The rows of all tables.
 fn rows() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static [&'static str])> {
-    ROWS.iter().chain(http_limits::SERVER).chain(http_limits::CLIENT).chain(trajectory_limits::ROWS)
+    ROWS.iter()
+        .chain(http_limits::SERVER)
+        .chain(http_limits::CLIENT)
+        .chain(host_audit_limits::ROWS)
+        .chain(host_limits::ROWS)
+        .chain(trajectory_limits::ROWS)
 }
 
 fn source(file: &str) -> String {
@@ -352,6 +392,16 @@ fn the_guide_names_every_thread() {
         "json/validation/mod.rs",
         "guard/net/resolve.rs",
         "guard/command/capture.rs",
+        "host/audit/syncer.rs",
+        "host/containment/spawner.rs",
+        "host/supervisor.rs",
+        "host/inner.rs",
+        "host/subscriptions.rs",
+        "host/consent/asking.rs",
+        "host/resilience/restart.rs",
+        "host/pool/health.rs",
+        "host/pool/start.rs",
+        "host/pool/close.rs",
     ] {
         let code = source(file);
         let names: Vec<_> = code.split('"').filter(|text| text.starts_with("mcp-")).collect();

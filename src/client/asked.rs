@@ -65,6 +65,12 @@ impl<P> Asked<P> {
         Self { params, about }
     }
 
+    /// The same question in other words.
+    #[cfg(feature = "host")]
+    pub(crate) fn with_params(&self, params: P) -> Self {
+        Self { params, about: self.about.clone() }
+    }
+
     /// The server that asks, as the transport knows it: a command line or an address. A user must be able to tell
     /// which server wants something, and this is not self-reported.
     #[must_use]

@@ -21,12 +21,6 @@ use crate::sync::{CancelToken, lock};
 #[derive(Clone, Debug)]
 pub(crate) struct Mark(Peer);
 
-impl Mark {
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        self.0.is(&other.0)
-    }
-}
-
 /// Whether a call is known to have begun on the server: it was answered, if only with a question or with a task, and made again
 /// or waited for. Then an error that says that nothing was sent is about a later request of it.
 #[derive(Clone, Debug, Default)]
@@ -105,6 +99,19 @@ impl ClientHandle {
     /// Becomes ready (disconnected) when the connection that there is now has ended; `None` if there was never one.
     pub(crate) fn ended(&self) -> Option<Receiver<()>> {
         lock(&self.session.state).peer().map(|peer| peer.ended())
+    }
+
+    /// How the connection of now has ended, for people.
+    pub(crate) fn how_it_ended(&self) -> String {
+        let peer = lock(&self.session.state).peer();
+        let error = self.session.closed(Phase::Handshake, peer.as_ref(), Duration::ZERO);
+        let how = error.failure().map(ToString::to_string).unwrap_or_default();
+        how.trim_start_matches(": ").to_owned()
+    }
+
+    /// How many answers came on the connection of now to what was never asked.
+    pub(crate) fn strays(&self) -> u64 {
+        lock(&self.session.state).peer().map_or(0, |peer| peer.strays())
     }
 
     /// The connection that calls are made on, if the protocol is settled on it and it is alive as far as one can tell.

@@ -28,7 +28,6 @@ mod changes;
 mod handler;
 mod handshake;
 #[cfg(feature = "host")]
-mod health;
 mod hosted;
 mod input;
 mod lists;
@@ -69,8 +68,7 @@ pub use notes::CallNotes;
 pub use options::CallOptions;
 pub use remote::RemoteTool;
 #[cfg(feature = "host")]
-pub(crate) use resend::is_repeatable;
-pub(crate) use resend::Repeatable;
+pub(crate) use resend::{Repeatable, is_repeatable};
 pub use session::ServerIdentity;
 use session::Session;
 pub use tasks::TaskHandle;

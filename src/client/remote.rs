@@ -23,7 +23,7 @@ use crate::tool::{Arguments, Tool, ToolError};
 /// them with the tool's schema before, and mends what is sloppy.
 ///
 /// What the server asks during the call is answered by the handlers of the client that reaches it, not by the client
-/// that this program serves. A proxy that would rather pass a question on calls by [`ClientHandle::call_tool_once`],
+/// that this program serves. A proxy that would rather pass a question on calls by [`ClientHandle::call_tool_once`](super::ClientHandle::call_tool_once),
 /// each round in a [`Context::step`], and puts what comes back to its own client by [`Context::ask`]; it must declare
 /// to the server, by a handler, what it passes on.
 #[derive(Clone)]

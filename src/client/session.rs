@@ -230,7 +230,11 @@ impl Session {
         self.another(Some(&old.peer), cancel)
     }
 
-    pub(super) fn another(&self, old: Option<&Peer>, cancel: Option<&CancelToken>) -> Result<Option<Arc<Settled>>> {
+    pub(super) fn another(
+        &self,
+        old: Option<&Peer>,
+        cancel: Option<&CancelToken>,
+    ) -> Result<Option<Arc<Settled>>> {
         loop {
             match State::find_another(&self.state, old) {
                 Found::Final(another) => return Ok(another),

@@ -70,9 +70,9 @@
 //!
 //! A server that ends is started again by the next call, or at once, as [`restart`](crate::host::HostBuilder::restart) says. A call that did
 //! not get through is made again where that does no harm; one that may have been carried out is
-//! [`Error::OutcomeUnknown`](crate::Error::OutcomeUnknown), never made twice in silence. See [resilience](super::resilience).
+//! [`Error::OutcomeUnknown`](crate::Error::OutcomeUnknown), never made twice in silence.
 //!
 //! # One of many callers
 //!
 //! A host is a [`Caller`](crate::client::Caller), as a client is, and a pool. What is written for one works with any:
-//! [function calling](super::functions), recorders, environments.
+//! function calling, recorders, environments.

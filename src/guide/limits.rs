@@ -49,6 +49,9 @@
 //! | stderr of a child, kept for errors | the last 16 KiB | [`Stderr`](crate::transport::Stderr) | the older part is forgotten |
 //! | a line of stderr given to a callback | 16 KiB | | comes in pieces |
 //! | lines of stderr that wait for a callback | 1,024 | | dropped, with a warning |
+//! | a configuration file, or a file of variables that it names, host | 1 MiB | [`read_limited`](crate::host::config::Config::read_limited), [`max_file_bytes`](crate::host::config::Resolver::max_file_bytes) | an error |
+//! | all values of one server, when its variables are replaced, host | 4 MiB | | an error |
+//! | defaults of variables, and braces in them, nested in each other, host | 16 | | an error |
 //! | proposals in one completion | 100 | | cut off; the answer says that there are more |
 //! | the data of a log message, as JSON text | 64 KiB | | cut off, with a note; it becomes a text |
 //! | messages of a batch | 4,096 | | error -32600 for all of it |
@@ -71,6 +74,7 @@
 //! | arguments of a guarded program | 1,000 and 100 KiB | | [`CommandError::Argument`](crate::guard::CommandError) |
 //! | what a guarded program writes, to stdout and to stderr each | 1 MiB | [`Program::max_output_bytes`](crate::guard::Program::max_output_bytes) | it is ended; [`CommandError::TooMuch`](crate::guard::CommandError) |
 //! | tools of a server whose results a client compares | 1,024 | | those of others are not compared, with a warning |
+//! | processes and threads of a container | 512 | [`Container::processes`](crate::host::containment::Container::processes) | the runtime refuses to start more |
 //!
 //! # Times
 //!
@@ -92,6 +96,9 @@
 //! | between two looks at a task, as a server suggests | 1 s | [`TaskOptions::with_poll_interval`](crate::server::TaskOptions::with_poll_interval) |
 //! | between two looks at a task, as a client accepts: at least, and at most | 50 ms; 60 s | |
 //! | closing: frames are written; the server exits by itself; it exits after SIGTERM; own threads end | 1 s; 2 s; 2 s; 500 ms | [`Patience`](crate::transport::Patience) |
+//! | starting a process by a `Spawner`, with those before it | 30 s | |
+//! | trying whether a sandbox works, each tool of it | 10 s | |
+//! | removing a container, once its client has ended | 10 s | |
 //! | a server's accepted requests, after the end of its input | 5 s | [`grace`](crate::server::ServerBuilder::grace) |
 //! | looking up the name in a URL that is checked | 5 s | [`UrlPolicy::resolve_time`](crate::guard::UrlPolicy::resolve_time) |
 //! | a guarded program; before it is killed after being asked to end; until that is given up; for its last output | 30 s; 500 ms; 2 s; 1 s | the first by [`Program::time_limit`](crate::guard::Program::time_limit) |
@@ -199,3 +206,69 @@
 //! | events of one of them, reading | 100,000 | [`Trajectories::max_events`](crate::trajectory::Trajectories::max_events) | passed over, and counted |
 //! | a line of a recording that is read | 256 MiB | | passed over, and counted |
 //! | tools with figures of their own | 1,000 | | counted together |
+//!
+//! # A host
+//!
+//! | what | default | set by | beyond it |
+//! |---|---|---|---|
+//! | servers of a host | 1,000 | | [`Error::Busy`](crate::Error::Busy) |
+//! | tries of a call, host | 3 | [`Retry::with_tries`](crate::host::resilience::Retry::with_tries) | the last error |
+//! | restarts of a server in a row | 5 | [`RestartPolicy::with_limit`](crate::host::resilience::RestartPolicy::with_limit) | it is left alone for a while |
+//! | failures in a row that open a circuit | 5 | [`BreakerOptions::with_failures`](crate::host::resilience::BreakerOptions::with_failures) | nothing is sent: [`Error::Unreachable`](crate::Error::Unreachable) |
+//! | the last calls of which a breaker takes the share of failures, at most | 64 | [`BreakerOptions::with_rate`](crate::host::resilience::BreakerOptions::with_rate) | taken as so many |
+//! | members of a pool; at most | 4; 256 | [`PoolBuilder::size`](crate::host::pool::PoolBuilder::size) | [`Error::InvalidUse`](crate::Error::InvalidUse), or [`Error::Busy`](crate::Error::Busy) when one is added |
+//! | pings in a row that a member of a pool may leave unanswered | 2 | | it is started again, once it has no open calls |
+//! | conversations of a pool by their key; a key | 10,000; 1 KiB | | the one that nobody holds and that was used least recently is forgotten, else [`Error::Busy`](crate::Error::Busy); [`Error::InvalidUse`](crate::Error::InvalidUse) |
+//! | those who listen to changes by a pool | 64 | | [`Error::Busy`](crate::Error::Busy) |
+//! | servers that start side by side | 8 | [`max_starting`](crate::host::HostBuilder::max_starting) | further ones wait |
+//! | tools of one server in a host | 10,000 | | further ones are not offered, and an event tells of it |
+//! | the name of a tool in a host, in characters | 64 | | cut, and ends in a number |
+//! | events of a host that wait for who watches | 1,024 | | the oldest are lost, and [`HostEvent::Missed`](crate::host::HostEvent::Missed) tells how many |
+//! | those who listen to changes by a host; changes that wait for one of them | 64; 64 | | [`Error::Busy`](crate::Error::Busy); the rest waits as marks |
+//! | servers that are asked for a list side by side | 16 | | further ones are asked after them |
+//! | questions that are shown at a time | 4 | [`AskLimits`](crate::host::consent::AskLimits) | further ones wait |
+//! | questions of one server that are open, and that are shown within a minute | 8 and 30 | likewise | denied, and an event tells of it |
+//! | what is granted and kept; a definition with it | 10,000; 256 KiB | | asked each time |
+//! | a file of grants | 64 MiB | | not read |
+//! | a text in a question, in characters; a difference | 4,000; 16,000 | | cut, and it says so |
+//!
+//! | time | default | set by |
+//! |---|---|---|
+//! | before a call is tried again, which doubles; at most | 1 s; 30 s | [`Retry::with_base`](crate::host::resilience::Retry::with_base), [`with_cap`](crate::host::resilience::Retry::with_cap) |
+//! | listing the tools before the first of such calls, if nobody has | 10 s | |
+//! | before the second restart in a row, which doubles; at most | 1 s; 30 s | [`RestartPolicy::with_pauses`](crate::host::resilience::RestartPolicy::with_pauses) |
+//! | a server stays, so that the next restart is the first again; one that did not stay is left alone | 10 s; 300 s | [`with_stable_after`](crate::host::resilience::RestartPolicy::with_stable_after), [`with_rest`](crate::host::resilience::RestartPolicy::with_rest) |
+//! | a circuit is open, which doubles; at most | 10 s; 300 s | [`BreakerOptions`](crate::host::resilience::BreakerOptions) |
+//! | between two pings of the members of a pool; for the answer | 30 s; 5 s | [`PoolBuilder::health_checks`](crate::host::pool::PoolBuilder::health_checks) |
+//! | before a member of a pool that does not stay is started again, which doubles; at most; it has stayed | 1 s; 30 s; 10 s | [`PoolBuilder::pauses`](crate::host::pool::PoolBuilder::pauses) |
+//! | a conversation of a pool that nobody holds, without a call | 30 min | |
+//! | all members of a pool tell of the same change | 250 ms | |
+//! | a server of a host starts: the protocol is settled, its tools are listed | 30 s | [`start_time`](crate::host::HostBuilder::start_time) |
+//! | the user answers | 5 min | [`AskLimits`](crate::host::consent::AskLimits) |
+//! | another process changes the file of grants | 5 s | |
+//!
+//! # A host: its audit log and its result filter
+//!
+//! | what | default | set by | beyond it |
+//! |---|---|---|---|
+//! | arguments, and a result, in an audit log | 4 KiB | [`max_value_bytes`](crate::host::audit::AuditLogBuilder::max_value_bytes) | how it begins, and how long it is |
+//! | any other text in an audit log | 4 KiB | | the same |
+//! | an audit file | no limit | [`rotate`](crate::host::audit::AuditLogBuilder::rotate) | a new one is begun, and the oldest is removed |
+//! | secrets that are hidden by their value | 1,024 | | [`Error::Busy`](crate::Error::Busy) |
+//! | a line of an audit log that is read | 16 MiB | | damaged |
+//! | intents that wait for their outcomes, where a log is explained | 100,000 | | the oldest reads as unknown |
+//! | a text of a result, and a string of a structured one | 256 KiB | [`Caps`](crate::host::filter::Caps) | cut, and it says so |
+//! | all texts of a result | 1 MiB | likewise | further ones are left out, but for small ones; a text says so |
+//! | a structured result | 1 MiB | likewise | left out; a text says so |
+//! | a picture, a sound or a file in a result, as base64 | 8 MiB | likewise | left out; a text says so |
+//! | blocks of a result, parts of a resource, messages of a prompt | 256 | likewise | left out; a text says so |
+//! | a name, a title or an address | 1 KiB | likewise | cut, and it says so |
+//! | a description, and a string of a schema | 16 KiB | likewise | cut, and it says so |
+//! | a schema | 256 KiB | likewise | the tool is refused |
+//! | `_meta`, and unknown members, each | 64 KiB | likewise | left out |
+//!
+//! | time | default | set by |
+//! |---|---|---|
+//! | the last lines of an audit log reach the disk | 2 s | |
+//! | it is seen that an audit file was moved or removed | 1 s | |
+//! | an audit file is let go by a log that was dropped | 250 ms | |

@@ -22,9 +22,18 @@
 //! |---|---|
 //! | [starting] | child processes, sockets, their environment and their end |
 //! | [http_client] | servers over HTTP: headers and tokens, proxies, TLS, connections that break |
+//! | [containment] | servers that may do little: sandboxes, limits, containers, and how each ends |
 //! | [calls] | progress, cancellation, timeouts, traces, ping |
 //! | [caching] | results that are used again |
 //! | [errors] | what goes wrong, who sees it, what to do |
+//! | [audit] | a log of what was done on behalf of the user; what servers send is untrusted |
+//!
+//! | to be a host | |
+//! |---|---|
+//! | [host] | many servers behind one registry: starting, names, failures |
+//! | [consent] | who may start, call and ask what; asking the user, remembering, taking back |
+//! | [config] | configuration files of other hosts: what they name, secrets, writing them |
+//! | [resilience] | failures, restarts, pools: what is tried again, and what never is |
 //!
 //! | to train models | |
 //! |---|---|
@@ -41,13 +50,18 @@
 //! | [platforms] | Linux, macOS, Windows |
 
 pub mod asking;
+pub mod audit;
 pub mod caching;
 pub mod calls;
 pub mod changes;
+pub mod config;
+pub mod consent;
+pub mod containment;
 pub mod eras;
 pub mod errors;
 pub mod features;
 pub mod guarding;
+pub mod host;
 pub mod http;
 pub mod http_client;
 pub mod limits;
@@ -56,6 +70,7 @@ pub mod operating;
 pub mod platforms;
 pub mod prompts;
 pub mod questions;
+pub mod resilience;
 pub mod resources;
 pub mod starting;
 pub mod tasks;

@@ -66,7 +66,8 @@
 //! [`ChildProcess::env`](crate::transport::ChildProcess::env), or everything by
 //! [`Environment::All`](crate::transport::Environment::All). Its stderr is captured, and the end of it is part of every error
 //! about its death; [`Stderr::Inherit`](crate::transport::Stderr::Inherit) shows it as it comes. On Unix it leads a process group
-//! of its own, so that closing also ends what it started, and a terminal's Ctrl-C does not reach it.
+//! of its own, so that closing also ends what it started, and a terminal's Ctrl-C does not reach it. What it can read and reach beyond that is
+//! for [containment](crate::guide::containment).
 //!
 //! # The end
 //!

@@ -23,6 +23,8 @@ mod mirrored;
 mod server;
 mod value;
 
+#[cfg(all(feature = "http-client", feature = "host"))]
+pub use client::HttpConnector;
 #[cfg(feature = "http-client")]
 pub use client::{HttpTransport, OutgoingRequest};
 #[cfg(feature = "http-server")]

@@ -17,6 +17,12 @@ impl Deadline {
         Self(timeout.and_then(|timeout| start.checked_add(timeout)))
     }
 
+    /// That moment.
+    #[cfg(feature = "host")]
+    pub(crate) fn at(moment: Instant) -> Self {
+        Self(Some(moment))
+    }
+
     /// Whichever comes first.
     pub(crate) fn earlier(self, other: Self) -> Self {
         match (self.0, other.0) {

@@ -10,57 +10,14 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::spawn::AtEnd;
 use super::stderr::StderrTail;
-use super::{Connection, EndStep, Ending, FrameWrite, LineReader, Link, OpenOptions, Patience, Transport};
+use super::{
+    CommandLine, Connection, EndStep, Ending, Environment, FrameWrite, LineReader, Link, OpenOptions,
+    Patience, Spawn, Transport,
+};
 use crate::sync::{Deadline, Mutex, lock};
 use crate::sys::{Signal, signal_group};
-
-/// Which of this process's environment variables a child gets. [`ChildProcess::env`] adds to any of these.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Environment {
-    /// What programs need to find themselves and the user, and no secrets.
-    ///
-    /// On Unix: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM`, `USER`, `LANG`, `LC_ALL`, `TZ`, `TMPDIR`. On Windows:
-    /// `APPDATA`, `COMSPEC`, `HOMEDRIVE`, `HOMEPATH`, `LOCALAPPDATA`, `PATH`, `PATHEXT`, `PROCESSOR_ARCHITECTURE`,
-    /// `PROGRAMDATA`, `PROGRAMFILES`, `SYSTEMDRIVE`, `SYSTEMROOT`, `TEMP`, `TMP`, `USERNAME`, `USERPROFILE`, `WINDIR`.
-    #[default]
-    Base,
-    /// All of them. Every secret in this process's environment is then the server's too.
-    All,
-    /// None of them.
-    None,
-}
-
-impl Environment {
-    /// The variables of [`Environment::Base`] on this platform.
-    #[must_use]
-    pub fn base_names() -> &'static [&'static str] {
-        if cfg!(windows) {
-            &[
-                "APPDATA",
-                "COMSPEC",
-                "HOMEDRIVE",
-                "HOMEPATH",
-                "LOCALAPPDATA",
-                "PATH",
-                "PATHEXT",
-                "PROCESSOR_ARCHITECTURE",
-                "PROGRAMDATA",
-                "PROGRAMFILES",
-                "SYSTEMDRIVE",
-                "SYSTEMROOT",
-                "TEMP",
-                "TMP",
-                "USERNAME",
-                "USERPROFILE",
-                "WINDIR",
-            ]
-        } else {
-            &["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR"]
-        }
-    }
-}
 
 /// What becomes of a child's stderr.
 #[derive(Clone, Default)]
@@ -111,7 +68,7 @@ impl fmt::Debug for Stderr {
 ///     .env("NOTES_DIR", "/srv/notes/data");
 /// # let _ = server;
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ChildProcess {
     program: OsString,
     args: Vec<OsString>,
@@ -119,6 +76,24 @@ pub struct ChildProcess {
     variables: BTreeMap<OsString, Option<OsString>>,
     current_dir: Option<PathBuf>,
     stderr: Stderr,
+    spawn: Option<Arc<dyn Spawn>>,
+    /// What messages say in place of the command line.
+    shown: Option<String>,
+}
+
+/// Without the values of variables, which may be secrets.
+impl fmt::Debug for ChildProcess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChildProcess")
+            .field("program", &self.program)
+            .field("args", &self.args.iter().filter(|_| self.shown.is_none()).collect::<Vec<_>>())
+            .field("environment", &self.environment)
+            .field("variables", &self.variables.keys())
+            .field("current_dir", &self.current_dir)
+            .field("stderr", &self.stderr)
+            .field("has_spawn", &self.spawn.is_some())
+            .finish()
+    }
 }
 
 impl ChildProcess {
@@ -132,7 +107,16 @@ impl ChildProcess {
             variables: BTreeMap::new(),
             current_dir: None,
             stderr: Stderr::default(),
+            spawn: None,
+            shown: None,
         }
+    }
+
+    /// What errors and logs say in place of the command line: for one with secrets among its arguments.
+    #[must_use]
+    pub fn shown_as(mut self, name: impl Into<String>) -> Self {
+        self.shown = Some(name.into());
+        self
     }
 
     /// Adds an argument. No shell is involved: it arrives as it is.
@@ -183,7 +167,18 @@ impl ChildProcess {
         self
     }
 
-    fn command_line(&self) -> String {
+    /// Has it wrapped and started by `spawn`, this time and each time it is started again.
+    #[must_use]
+    pub fn spawn_with(mut self, spawn: Arc<dyn Spawn>) -> Self {
+        self.spawn = Some(spawn);
+        self
+    }
+
+    /// As text, for messages.
+    fn name(&self) -> String {
+        if let Some(shown) = &self.shown {
+            return shown.clone();
+        }
         let words = std::iter::once(&self.program).chain(&self.args);
         let quoted = words.map(|word| {
             let word = word.to_string_lossy();
@@ -193,10 +188,13 @@ impl ChildProcess {
         quoted.collect::<Vec<_>>().join(" ")
     }
 
-    /// The system's error, of its kind, with what it is about: the command, or the folder to start it in.
+    /// The system's error, of its kind, with what it is about: the command, or the folder to start it in (which may mean something
+    /// else to whoever wraps it).
     fn not_started(&self, name: &str, error: &io::Error) -> io::Error {
         let text = match &self.current_dir {
-            Some(folder) if !folder.is_dir() => format!("{name}: no folder {}", folder.display()),
+            Some(folder) if self.spawn.is_none() && !folder.is_dir() => {
+                format!("{name}: no folder {}", folder.display())
+            }
             _ => format!("{name}: {error}"),
         };
         io::Error::new(error.kind(), text)
@@ -204,18 +202,9 @@ impl ChildProcess {
 
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(&self.args).stdin(Stdio::piped()).stdout(Stdio::piped());
-        command.stderr(match self.stderr {
-            Stderr::Inherit => Stdio::inherit(),
-            Stderr::Discard => Stdio::null(),
-            Stderr::Capture | Stderr::Lines(_) => Stdio::piped(),
-        });
+        command.args(&self.args);
         if self.environment != Environment::All {
-            command.env_clear();
-        }
-        if self.environment == Environment::Base {
-            let kept = |name: &&'static str| Some((*name, std::env::var_os(name)?));
-            command.envs(Environment::base_names().iter().filter_map(kept));
+            command.env_clear().envs(self.environment.variables());
         }
         for (name, value) in &self.variables {
             match value {
@@ -226,16 +215,49 @@ impl ChildProcess {
         if let Some(directory) = &self.current_dir {
             command.current_dir(directory);
         }
+        command
+    }
+
+    /// The same with all its variables, for somebody else to change.
+    fn command_line(&self) -> CommandLine {
+        let mut line = CommandLine::new(&self.program).args(&self.args);
+        line.env.extend(self.environment.variables());
+        for (name, value) in &self.variables {
+            // On Windows `Path` is `PATH`.
+            line.env.retain(|other, _| !(cfg!(windows) && other.eq_ignore_ascii_case(name)));
+            match value {
+                Some(value) => line.env.insert(name.clone(), value.clone()),
+                None => line.env.remove(name),
+            };
+        }
+        line.cwd.clone_from(&self.current_dir);
+        line
+    }
+
+    fn start(&self) -> io::Result<(Child, AtEnd)> {
+        let (mut command, at_end) = match &self.spawn {
+            Some(spawn) => spawn.wrap(self.command_line())?.into_command(),
+            None => (self.command(), AtEnd::default()),
+        };
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(match self.stderr {
+            Stderr::Inherit => Stdio::inherit(),
+            Stderr::Discard => Stdio::null(),
+            Stderr::Capture | Stderr::Lines(_) => Stdio::piped(),
+        });
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        command
+        let child = match &self.spawn {
+            Some(spawn) => spawn.spawn(command)?,
+            None => command.spawn()?,
+        };
+        Ok((child, at_end))
     }
 }
 
 impl Transport for ChildProcess {
     fn open(self: Box<Self>, options: &OpenOptions) -> io::Result<Connection> {
-        let name = self.command_line();
-        let mut child = self.command().spawn().map_err(|e| self.not_started(&name, &e))?;
+        let name = self.name();
+        let (mut child, at_end) = self.start().map_err(|e| self.not_started(&name, &e))?;
         let stdin = child.stdin.take().expect("stdin is piped");
         let stdout = child.stdout.take().expect("stdout is piped");
         let stderr = child.stderr.take();
@@ -246,6 +268,8 @@ impl Transport for ChildProcess {
             group,
             child: Mutex::new(Reaper { child, status: None }),
             stderr: StderrTail::none(),
+            at_end: Mutex::new(at_end),
+            _spawn: self.spawn.clone(),
         };
         if let Some(pipe) = stderr {
             let callback = match &self.stderr {
@@ -323,6 +347,9 @@ struct ChildLink {
     group: u32,
     child: Mutex<Reaper>,
     stderr: StderrTail,
+    at_end: Mutex<AtEnd>,
+    /// Whoever started the child may have to live as long as it does.
+    _spawn: Option<Arc<dyn Spawn>>,
 }
 
 /// The child and, once reaped, how it ended: asked once, remembered.
@@ -367,6 +394,26 @@ impl ChildLink {
         }
     }
 
+    fn end(&self, patience: &Patience) -> Ending {
+        let steps = [
+            (EndStep::AlreadyEnded, None, Duration::ZERO),
+            (EndStep::EndOfInput, None, patience.exit),
+            (EndStep::Term, Some(Signal::Term), patience.term),
+            // Nothing survives this, but a process in an uninterruptible system call may take long to die.
+            (EndStep::Kill, Some(Signal::Kill), Duration::from_secs(2)),
+        ];
+        for (step, signal, time) in steps {
+            if let Some(signal) = signal {
+                self.signal(signal);
+            }
+            if let Some(status) = self.wait(time) {
+                let orphans_signalled = self.end_orphans(patience.term);
+                return Ending { step, status: Some(status), orphans_signalled };
+            }
+        }
+        Ending { step: EndStep::Stuck, status: None, orphans_signalled: false }
+    }
+
     /// Signals what the child has left behind in its group. The child itself has been reaped; its id cannot be
     /// given to another process while the group has members.
     fn end_orphans(&self, time: Duration) -> bool {
@@ -406,23 +453,11 @@ impl Link for ChildLink {
     }
 
     fn close(&self, patience: &Patience) -> Ending {
-        let steps = [
-            (EndStep::AlreadyEnded, None, Duration::ZERO),
-            (EndStep::EndOfInput, None, patience.exit),
-            (EndStep::Term, Some(Signal::Term), patience.term),
-            // Nothing survives this, but a process in an uninterruptible system call may take long to die.
-            (EndStep::Kill, Some(Signal::Kill), Duration::from_secs(2)),
-        ];
-        for (step, signal, time) in steps {
-            if let Some(signal) = signal {
-                self.signal(signal);
-            }
-            if let Some(status) = self.wait(time) {
-                let orphans_signalled = self.end_orphans(patience.term);
-                return Ending { step, status: Some(status), orphans_signalled };
-            }
-        }
-        Ending { step: EndStep::Stuck, status: None, orphans_signalled: false }
+        let ending = self.end(patience);
+        // Taken out first: it is somebody else's code.
+        let at_end = std::mem::take(&mut *lock(&self.at_end));
+        drop(at_end);
+        ending
     }
 }
 

@@ -6,8 +6,10 @@
 //! **Invariant:** knows nothing of what is inside a frame.
 
 mod child;
+mod environment;
 mod framing;
 mod memory;
+mod spawn;
 mod stderr;
 mod stdio;
 mod stream;
@@ -18,9 +20,11 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-pub use child::{ChildProcess, Environment, Stderr};
+pub use child::{ChildProcess, Stderr};
+pub use environment::Environment;
 pub use framing::{DEFAULT_MAX_FRAME_BYTES, LineReader};
 pub use memory::{MemoryTransport, memory_pair};
+pub use spawn::{CommandLine, Spawn};
 pub use stdio::{Stdio, child_command};
 pub use stream::Stream;
 #[cfg(feature = "http-server")]

@@ -117,6 +117,16 @@ fn the_files_of_other_hosts_are_read() {
 }
 
 #[test]
+fn a_file_is_remembered_by_its_whole_path() {
+    let name = "tests/host_config/files/warp.json";
+    let config = Config::read(name).expect("below the folder that tests are run in");
+    assert_eq!(config.servers[0].source, Some(file("warp.json")));
+    assert_eq!(config.source(), Some(file("warp.json").as_path()));
+    let error = Config::read("tests/host_config/files/none.json").expect_err("missing");
+    assert_eq!(error.to_string(), "tests/host_config/files/none.json: there is no such file");
+}
+
+#[test]
 fn unknown_members_are_kept_with_their_numbers() {
     let config = Config::read(file("cline_mcp_settings.json")).expect("a file");
     let local = config.server("local").expect("there");
@@ -211,6 +221,7 @@ fn what_is_said_in_several_ways_is_one_thing() {
         (r#"{"command": "a", "isActive": false}"#, true),
         (r#"{"command": "a", "disabled": null}"#, false),
         (r#"{"command": "a", "enabled": true}"#, false),
+        (r#"{"command": "a", "disabled": false, "enabled": false}"#, true),
     ];
     for (json, disabled) in cases {
         assert_eq!(entry(json).expect(json).disabled, disabled, "{json}");

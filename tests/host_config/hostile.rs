@@ -22,11 +22,11 @@ fn what_no_server_can_be_started_with_is_refused() {
         (r#"{"command": "a", "args": {"0": "b"}}"#, "args: expected a list, found an object"),
         (
             r#"{"command": "a", "env": {"A=B": "c"}}"#,
-            "env.A=B: the name of a variable cannot have `=` or NUL in it",
+            "env.A…: the name of a variable cannot have `=` or NUL in it",
         ),
         (
             r#"{"command": "a", "env": {"A\u0000": null}}"#,
-            "env.A\\0: the name of a variable cannot have `=` or NUL in it",
+            "env.A…: the name of a variable cannot have `=` or NUL in it",
         ),
         (r#"{"command": "a", "env": {"": "c"}}"#, "env: the name of a variable is empty"),
         (
@@ -50,7 +50,7 @@ fn what_no_server_can_be_started_with_is_refused() {
         (r#"{"url": "https://"}"#, "url: names no host"),
         (r#"{"url": "https:///x"}"#, "url: names no host"),
         (r#"{"url": "https://a.example/\r\nX: y"}"#, "url: has white space or a control character in it"),
-        (r#"{"url": "https://a.example", "headers": {"A B": "c"}}"#, "headers.A B: not the name of a header"),
+        (r#"{"url": "https://a.example", "headers": {"A B": "c"}}"#, "headers.A…: not the name of a header"),
         (r#"{"url": "https://a.example", "headers": {"": "c"}}"#, "headers.: not the name of a header"),
         (
             r#"{"url": "https://a.example", "headers": {"A": "b\r\nC: d"}}"#,

@@ -52,6 +52,10 @@ fn no_secret_is_in_anything_that_is_shown() {
             "s": {{"command": "s", "auth": {{"CLIENT_SECRET": "{MARK}"}}}},
             "t": {{"url": "https://a.example", "serverUrl": "https://{MARK}.example"}},
             "u": {{"command": "u", "env": {{"A": "{MARK}\u0000"}}, "envFile": ""}},
+            "w": {{"command": "w", "env": {{"KEY={MARK}": "", "KEY2={MARK}": 1}}}},
+            "x": {{"command": "x", "env": {{"KEY={MARK}": []}}}},
+            "y": {{"url": "https://a.example", "headers": {{"Authorization: {MARK}": ""}}}},
+            "z": {{"url": "https://a.example", "headers": {{"X {MARK}": "", "X {MARK}": ""}}}},
             "v": {{"url": "https://${{X:-{MARK}}}.example/"}}
         }},
         "inputs": [{{"id": "a", "default": "{MARK}"}}, "{MARK}", {{"id": "b", "type": "pickString", "options": "{MARK}"}}],

@@ -124,6 +124,9 @@ fn the_spelling_of_an_entry_stays() {
         });
         assert!(text.contains(part) && !text.contains("a.example"), "{text}");
     }
+    let two = r#"{"mcpServers": {"a": {"command": "a", "disabled": true, "enabled": false}}}"#;
+    let text = changed(two, |config| config.servers[0].disabled = false);
+    assert_eq!(text, two.replace("true", "FALSE").replace("false", "true").replace("FALSE", "false"));
     let line = r#"{"mcp": {"a": {"type": "local", "command": ["a", "b"], "enabled": true}}}"#;
     let text = changed(line, |config| {
         command(&mut config.servers[0]).args[0] = "c".into();
@@ -228,6 +231,11 @@ fn inputs_are_written_when_they_change() {
     let after =
         changed(text, |config| config.inputs.push(Input::pick("b", "Which?", ["x", "y"]).with_default("y")));
     assert!(after.contains("\"x\": 1.0") && after.contains(r#""options": ["x", "y"]"#), "{after}");
+    let text = r#"{"servers": {}, "inputs": [{"id": "a", "x": 1.0, "type": "pickString", "options": [{"value": "v", "y": 2.0}]}, 5]}"#;
+    let after = changed(text, |config| config.inputs[0].description = Some("Which?".into()));
+    for part in ["\"x\": 1.0", "\"y\": 2.0", "5]", "Which?"] {
+        assert!(after.contains(part), "{part} is not in {after}");
+    }
     let after = changed(r#"{"servers": {}}"#, |config| config.inputs.push(Input::password("b", "Which?")));
     assert!(after.contains("\"password\": true"), "{after}");
 }

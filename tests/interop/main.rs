@@ -14,6 +14,8 @@
 mod answering;
 mod client_everything;
 mod client_features;
+#[cfg(feature = "host")]
+mod many;
 mod our_client;
 mod our_server;
 mod passed;
@@ -64,6 +66,8 @@ fn main() -> ExitCode {
         .chain(server_features::CASES)
         .copied()
         .chain(our_server::notes_case());
+    #[cfg(feature = "host")]
+    let cases = cases.chain(many::CASES.iter().copied());
     let chosen = cases.filter(|(name, _)| args.is_empty() || args.iter().any(|arg| name.contains(arg)));
     let (cases, verdicts) = (Mutex::new(chosen), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {

@@ -33,7 +33,7 @@ pub(crate) fn lines(file: &Path) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Plays `role`: `steady`, `steady,version=2`, `silent`, `dies`, `slow=300`, joined by commas.
+/// Plays `role`: words joined by commas, done in their order.
 pub(crate) fn serve(role: &str) {
     let mut version = "1".to_owned();
     for option in role.split(',') {
@@ -45,6 +45,7 @@ pub(crate) fn serve(role: &str) {
             // One that is another at every start.
             ("changing", file) => version = lines_after_one_more(Path::new(file)).to_string(),
             ("steady", _) => {}
+            ("pids", file) => append(Path::new(file), &std::process::id().to_string()).expect("written"),
             ("malicious", _) => return malicious(),
             _ => panic!("no role {option}"),
         }
@@ -56,6 +57,30 @@ pub(crate) fn serve(role: &str) {
 fn lines_after_one_more(file: &Path) -> usize {
     append(file, "start").expect("written");
     lines(file).len()
+}
+
+/// Kills a process at once.
+pub(crate) fn kill(pid: &str) {
+    let killed =
+        std::process::Command::new("kill").args(["-9", pid]).stderr(std::process::Stdio::null()).status();
+    // It may have ended by itself.
+    killed.expect("kill");
+}
+
+/// A few numbers that depend on a seed alone.
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+
+    /// A pause that is part of what is tested: nothing waits for its end.
+    pub(crate) fn pause(&mut self, most: Duration) {
+        let micros = u64::try_from(most.as_micros()).expect("short");
+        let _ = tinymcp::CancelToken::new().wait_timeout(Duration::from_micros(self.below(micros)));
+    }
 }
 
 /// Reads and says nothing.

@@ -104,6 +104,14 @@ impl Filter {
         }
     }
 
+    /// Everything that is asked for, as if it had changed.
+    #[cfg(feature = "host")]
+    pub(crate) fn all_changes(&self) -> Vec<Change> {
+        let lists = [Change::ToolsChanged, Change::PromptsChanged, Change::ResourcesChanged];
+        let uris = self.uris.iter().map(|uri| Change::ResourceUpdated(uri.to_string()));
+        lists.into_iter().filter(|list| self.includes(list)).chain(uris).collect()
+    }
+
     /// What is asked for by both.
     pub(super) fn both(&self, other: &Self) -> Self {
         Self {

@@ -24,8 +24,7 @@ impl Wake {
 
     /// Waits for that, at most `time`; whether it was in vain.
     pub(super) fn wait_timeout<T>(&self, guard: MutexGuard<'_, T>, time: Duration) -> bool {
-        let (guard, timeout) =
-            self.waiting.wait_timeout(guard, time).unwrap_or_else(PoisonError::into_inner);
+        let (guard, timeout) = self.waiting.wait_timeout(guard, time).unwrap_or_else(PoisonError::into_inner);
         drop(guard);
         timeout.timed_out()
     }

@@ -8,6 +8,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::line::{FORMAT, VERSION};
 use super::lock::{Held, exclusive, held_elsewhere};
@@ -22,6 +23,9 @@ pub(super) struct Rotation {
     pub(super) keep: u32,
 }
 
+/// So often it is seen to that the file is still the one of its path.
+const LOOK: Duration = Duration::from_secs(1);
+
 pub(super) struct AuditFile {
     path: PathBuf,
     rotation: Option<Rotation>,
@@ -30,7 +34,7 @@ pub(super) struct AuditFile {
     /// Held for one `write`, or for a rotation; only those who write to the same file wait for it.
     state: Mutex<State>,
     /// Given back last.
-    _held: Option<Held>,
+    held: Option<Held>,
 }
 
 struct State {
@@ -43,6 +47,17 @@ struct State {
     needs_header: bool,
     is_rotated: bool,
     repaired: bool,
+    /// When it was last seen to be the file of its path.
+    seen: Instant,
+    /// It is not, and another one cannot be opened there. Told once.
+    is_adrift: bool,
+}
+
+/// What happened to the file besides.
+pub(super) enum Aside {
+    NotRotated(io::Error),
+    /// The error is why no new one could be begun.
+    Moved(Option<io::Error>),
 }
 
 /// What a line needs before it.
@@ -109,20 +124,22 @@ impl AuditFile {
             needs_header: true,
             is_rotated: false,
             repaired: torn.is_some(),
+            seen: Instant::now(),
+            is_adrift: false,
         };
-        let file = Self { path: path.to_owned(), rotation, is_synced, state: Mutex::new(state), _held: held };
+        let file = Self { path: path.to_owned(), rotation, is_synced, state: Mutex::new(state), held };
         Ok((file, torn))
     }
 
-    /// Appends `line`, after a header if one is due. The second is why the file could not be rotated, if it should have been.
+    /// Appends `line`, after a header if one is due. The second is told when the lock is free.
     pub(super) fn append(
         &self,
         line: &str,
         header: impl Fn(Before) -> String,
-    ) -> (io::Result<()>, Option<io::Error>) {
+    ) -> (io::Result<()>, Option<Aside>) {
         let mut state = lock(&self.state);
-        let not_rotated = self.rotate_if_due(&mut state, line.len());
-        (self.append_to(&mut state, line, header), not_rotated)
+        let aside = self.reopen_if_moved(&mut state).or_else(|| self.rotate_if_due(&mut state, line.len()));
+        (self.append_to(&mut state, line, header), aside)
     }
 
     fn append_to(&self, state: &mut State, line: &str, header: impl Fn(Before) -> String) -> io::Result<()> {
@@ -151,7 +168,7 @@ impl AuditFile {
         result.map_err(|e| io::Error::new(e.kind(), format!("audit file {}: {e}", self.path.display())))
     }
 
-    fn rotate_if_due(&self, state: &mut State, more: usize) -> Option<io::Error> {
+    fn rotate_if_due(&self, state: &mut State, more: usize) -> Option<Aside> {
         let rotation = self.rotation?;
         if state.bytes == 0 || state.bytes + more as u64 <= state.rotate_at {
             return None;
@@ -161,7 +178,7 @@ impl AuditFile {
             Err(e) => {
                 // Again when as much more has been written, and not with each line.
                 state.rotate_at = state.bytes + rotation.max_bytes;
-                Some(e)
+                Some(Aside::NotRotated(e))
             }
         }
     }
@@ -184,9 +201,6 @@ impl AuditFile {
                 return Err(e);
             }
         };
-        if self.is_synced {
-            sync_folder(self.path.parent().unwrap_or(Path::new(".")))?;
-        }
         *state = State {
             file: Arc::new(file),
             bytes: 0,
@@ -195,8 +209,47 @@ impl AuditFile {
             needs_header: true,
             is_rotated: true,
             repaired: false,
+            seen: Instant::now(),
+            is_adrift: false,
         };
-        Ok(())
+        // Last: whatever comes of it, lines go to the new file.
+        if self.is_synced { sync_folder(self.path.parent().unwrap_or(Path::new("."))) } else { Ok(()) }
+    }
+
+    /// Begins anew where somebody else has moved the file or removed it, so that no more lines go where nobody looks.
+    fn reopen_if_moved(&self, state: &mut State) -> Option<Aside> {
+        if self.held.is_none() || state.seen.elapsed() < LOOK {
+            return None;
+        }
+        state.seen = Instant::now();
+        let ours = identity(&state.file.metadata().ok()?)?;
+        if fs::metadata(&self.path).ok().and_then(|found| identity(&found)) == Some(ours) {
+            return None;
+        }
+        let (file, bytes, torn) = match appended(&self.path) {
+            Ok(opened) => opened,
+            // What is open goes on: better there than nowhere.
+            Err(e) => {
+                let was_told = std::mem::replace(&mut state.is_adrift, true);
+                return (!was_told).then_some(Aside::Moved(Some(e)));
+            }
+        };
+        if self.is_synced {
+            // Its lines count as written, wherever it is now. If that fails there is nobody left to try again.
+            let _ = state.file.sync_data();
+        }
+        *state = State {
+            file: Arc::new(file),
+            bytes,
+            rotate_at: self.rotation.map_or(u64::MAX, |rotation| rotation.max_bytes),
+            is_torn: torn.is_some(),
+            needs_header: true,
+            is_rotated: true,
+            repaired: torn.is_some(),
+            seen: Instant::now(),
+            is_adrift: false,
+        };
+        Some(Aside::Moved(None))
     }
 
     /// Brings what was written to the disk. Not under the lock: others write meanwhile.
@@ -209,6 +262,20 @@ impl AuditFile {
                 io::Error::new(e.kind(), format!("audit file {} to the disk: {e}", self.path.display()))
             }),
         }
+    }
+}
+
+/// Which file it is, whatever its name. `None` where nobody can move a file that is open.
+fn identity(found: &fs::Metadata) -> Option<(u64, u64)> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        Some((found.dev(), found.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = found;
+        None
     }
 }
 

@@ -5,11 +5,13 @@
 use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
+#[cfg(target_os = "linux")]
+use std::time::{Duration, Instant};
 
 /// A file whose log was dropped may be held for so long: a child of this process that is just being started has all that its parent
 /// has, until its program runs.
 #[cfg(target_os = "linux")]
-const LET_GO: std::time::Duration = std::time::Duration::from_millis(250);
+const LET_GO: Duration = Duration::from_millis(250);
 
 /// Holds a file for as long as it lives.
 pub(super) struct Held {
@@ -30,7 +32,6 @@ impl Held {
         use std::os::unix::ffi::OsStrExt;
         use std::os::unix::fs::MetadataExt;
         use std::os::unix::net::{SocketAddr, UnixDatagram};
-        use std::time::{Duration, Instant};
 
         // By what the folder is, as it may be reached in several ways. The file may be another one after a rotation.
         let folder = parent.metadata()?;

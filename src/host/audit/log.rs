@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use super::builder::{AuditLogBuilder, Fsync, OnFailure};
-use super::file::AuditFile;
+use super::file::{Aside, AuditFile};
 use super::intent::{Ended, Intent, Kind, Outcome};
 use super::line::{Header, Line, Now};
 use super::redact::{Pass, Redaction};
@@ -276,10 +276,16 @@ impl Shared {
         match &self.place {
             Place::Sink(sink) => sink.write_line(line),
             Place::File(file) => {
-                let (result, not_rotated) =
+                let (result, aside) =
                     file.append(line, |before| self.header(before.is_rotated, before.repaired));
-                if let Some(error) = not_rotated {
-                    self.health.tell(&AuditTrouble::NotRotated { error: &error });
+                match aside {
+                    Some(Aside::NotRotated(error)) => {
+                        self.health.tell(&AuditTrouble::NotRotated { error: &error });
+                    }
+                    Some(Aside::Moved(error)) => {
+                        self.health.tell(&AuditTrouble::Moved { error: error.as_ref() });
+                    }
+                    None => {}
                 }
                 result
             }

@@ -25,6 +25,11 @@ pub enum AuditTrouble<'a> {
         /// What the operating system says.
         error: &'a io::Error,
     },
+    /// The file was moved or removed by somebody else, and its lines went with it.
+    Moved {
+        /// Why no new one could be begun, so that further lines go there too; `None` if one was.
+        error: Option<&'a io::Error>,
+    },
     /// The last line of an earlier process was cut off, and is not whole.
     Torn {
         /// How many bytes there are of it.
@@ -39,6 +44,12 @@ impl fmt::Display for AuditTrouble<'_> {
             Self::Recovered { lost: 0 } => f.write_str("the audit log is written again; no line is lost"),
             Self::Recovered { lost } => write!(f, "the audit log is written again; {lost} lines are lost"),
             Self::NotRotated { error } => write!(f, "the audit log cannot be rotated, and grows on: {error}"),
+            Self::Moved { error: None } => {
+                f.write_str("the audit file was moved or removed, and a new one is begun")
+            }
+            Self::Moved { error: Some(error) } => {
+                write!(f, "the audit file was moved or removed, and lines go with it: {error}")
+            }
             Self::Torn { bytes } => {
                 write!(
                     f,

@@ -1,7 +1,7 @@
 //! What no server can be started or reached with: looked for when a file is read, and once more when variables have been replaced.
 
 use super::entry::{Reach, ServerEntry};
-use super::error::ConfigError;
+use super::error::{ConfigError, name_alone};
 
 /// Looks at an entry as it is written.
 pub(super) fn entry(entry: &ServerEntry) -> Result<(), ConfigError> {
@@ -70,7 +70,8 @@ pub(super) fn variable_name(name: &str) -> Result<(), ConfigError> {
         return Err(ConfigError::value("the name of a variable is empty"));
     }
     if name.contains(['=', '\0']) {
-        return Err(ConfigError::value("the name of a variable cannot have `=` or NUL in it").inside(name));
+        return Err(ConfigError::value("the name of a variable cannot have `=` or NUL in it")
+            .inside(&name_alone(name)));
     }
     Ok(())
 }
@@ -97,7 +98,7 @@ pub(super) fn address(text: &str) -> Result<(), ConfigError> {
 fn header_name(name: &str) -> Result<(), ConfigError> {
     let is_token = |c: u8| c.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&c);
     if name.is_empty() || !name.bytes().all(is_token) {
-        return Err(ConfigError::value("not the name of a header").inside(name));
+        return Err(ConfigError::value("not the name of a header").inside(&name_alone(name)));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::error::ConfigError;
+use super::error::{ConfigError, name_alone};
 use crate::json::Object;
 
 /// One server, as it is written: `${env:TOKEN}` is still that text, so that an entry can be shown, compared and kept without
@@ -223,8 +223,8 @@ pub(super) fn host_of(url: &str) -> String {
 }
 
 /// The names in a map, without what they stand for.
-pub(super) fn names<V>(map: &BTreeMap<String, V>) -> Vec<&str> {
-    map.keys().map(String::as_str).collect()
+pub(super) fn names<V>(map: &BTreeMap<String, V>) -> Vec<String> {
+    map.keys().map(|name| name_alone(name)).collect()
 }
 
 /// A program, which has no secret in it unless a default is one.

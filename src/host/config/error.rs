@@ -210,6 +210,15 @@ pub(super) fn shown(text: &str, characters: usize) -> String {
     out
 }
 
+/// A name of a variable or header, without what may be its value, written to the wrong place.
+pub(super) fn name_alone(name: &str) -> String {
+    let is_end = |c: char| matches!(c, '=' | ':') || c.is_whitespace() || c.is_control();
+    match name.find(is_end) {
+        Some(end) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
 /// A name of a variable, as it can be shown.
 pub(super) fn shown_name(name: &str) -> String {
     shown(name, NAME_CHARS)

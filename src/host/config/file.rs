@@ -75,7 +75,7 @@ impl Config {
     pub fn read_limited(path: impl AsRef<Path>, max_bytes: usize) -> Result<Self, ConfigError> {
         let path = path.as_ref();
         let text = files::read(path, max_bytes).map_err(|e| e.of_file(Some(&path.display().to_string())))?;
-        Self::of_text(text, path)
+        Self::of_text(text, path, &whole(path))
     }
 
     /// Reads a text of up to 1 MiB that errors call `name`, and that is taken for a file of this name: what is relative in it is below the
@@ -90,23 +90,24 @@ impl Config {
             let error = ConfigError::new(ConfigErrorKind::TooLarge, problem);
             return Err(error.of_file(Some(&name.display().to_string())));
         }
-        Self::of_text(text.to_owned(), name)
+        Self::of_text(text.to_owned(), name, name)
     }
 
-    fn of_text(original: String, source: &Path) -> Result<Self, ConfigError> {
+    /// `name` is for errors, `source` what entries remember.
+    fn of_text(original: String, name: &Path, source: &Path) -> Result<Self, ConfigError> {
+        let file = name.display().to_string();
         let read = || {
             let plain = Plain::of(&original)?;
             let parts = parts(&plain)?;
             let section = parts.sections.first().map(|section| section.path);
-            Ok((contents(&plain, &parts, source), section))
+            Ok((contents(&plain, &parts, &file, source), section))
         };
-        let (contents, section) =
-            read().map_err(|e: ConfigError| e.of_file(Some(&source.display().to_string())))?;
+        let (contents, section) = read().map_err(|e: ConfigError| e.of_file(Some(&file)))?;
         let (servers, inputs, rejected) = (contents.servers, contents.inputs, contents.rejected);
         Ok(Self { servers, inputs, rejected, source: Some(source.to_owned()), section, original })
     }
 
-    /// The file it was read from.
+    /// The file it was read from, by its whole path.
     #[must_use]
     pub fn source(&self) -> Option<&Path> {
         self.source.as_deref()
@@ -167,7 +168,7 @@ impl Config {
         let file = path.display().to_string();
         let text = self.to_text()?;
         let work = || {
-            if self.source.as_deref() == Some(path) {
+            if self.source.as_deref() == Some(whole(path).as_path()) {
                 match files::read(path, self.original.len()) {
                     Ok(now) if now == self.original => {}
                     Err(error) if error.is_missing() => {}
@@ -180,10 +181,15 @@ impl Config {
             files::write(path, &text)
         };
         work().map_err(|e| e.of_file(Some(&file)))?;
-        let written = Self::of_text(text, path)?;
+        let written = Self::of_text(text, path, &whole(path))?;
         *self = written;
         Ok(())
     }
+}
+
+/// The path that names the same file wherever this process is: what is remembered of a file must not be true of another.
+fn whole(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 impl fmt::Debug for Config {

@@ -30,7 +30,7 @@ pub struct Input {
 }
 
 /// What is asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum InputKind {
     /// A text (`promptString`).
@@ -48,19 +48,21 @@ pub enum InputKind {
 }
 
 /// What can be chosen.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PickOption {
     /// What is shown, if not the value.
     pub label: Option<String>,
     /// What `${input:…}` becomes.
     pub value: String,
+    /// Members that are not known here, kept as they are.
+    pub extra: Object,
 }
 
 impl PickOption {
     /// An option that is shown as it is.
     pub fn new(value: impl Into<String>) -> Self {
-        Self { label: None, value: value.into() }
+        Self { label: None, value: value.into(), extra: Object::new() }
     }
 
     /// Shown as `label`.
@@ -138,10 +140,24 @@ impl Input {
 
 impl Serialize for PickOption {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.label {
-            None => serializer.serialize_str(&self.value),
-            Some(label) => serializer.collect_map([("label", label), ("value", &self.value)]),
+        if self.label.is_none() && self.extra.is_empty() {
+            return serializer.serialize_str(&self.value);
         }
+        let mut members = self.extra.clone();
+        members.insert("value", &self.value);
+        if let Some(label) = &self.label {
+            members.insert("label", label);
+        }
+        members.serialize(serializer)
+    }
+}
+
+impl fmt::Debug for PickOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PickOption")
+            .field("label", &self.label)
+            .field("value", &self.value)
+            .finish_non_exhaustive()
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
-use super::entry::names;
+use super::entry::{ServerEntry, names};
 use super::secret::Secret;
 
 /// A server with everything replaced, ready to be started or reached. `Debug` shows no value that could be a secret.
@@ -58,6 +58,28 @@ pub enum UrlTransport {
     Http,
     /// HTTP+SSE, of 2024-11-05.
     Sse,
+}
+
+impl Launch {
+    /// The values that `entry`, of which this was made, takes from outside of its file.
+    pub(in crate::host) fn taken(&self, entry: &ServerEntry) -> Vec<&Secret> {
+        let fields: BTreeSet<String> = entry.takes().into_iter().map(|taken| taken.field).collect();
+        let named = |group: &str, values: &'_ BTreeMap<String, Secret>| -> Vec<String> {
+            values.keys().filter(|name| fields.contains(&format!("{group}.{name}"))).cloned().collect()
+        };
+        match &self.reach {
+            LaunchReach::Command { args, env, .. } => {
+                let args = args.iter().enumerate().filter(|(i, _)| fields.contains(&format!("args[{i}]")));
+                let names = named("env", env);
+                args.map(|(_, arg)| arg).chain(names.iter().filter_map(|name| env.get(name))).collect()
+            }
+            LaunchReach::Url { url, headers, .. } => {
+                let names = named("headers", headers);
+                let url = Some(url).filter(|_| fields.contains("url"));
+                url.into_iter().chain(names.iter().filter_map(|name| headers.get(name))).collect()
+            }
+        }
+    }
 }
 
 impl fmt::Debug for Launch {

@@ -206,7 +206,7 @@ impl Spelling {
 
     /// Whether a field of this name is understood in an entry that is started, or that is at an address.
     pub(super) fn knows(&self, name: &str, is_command: bool) -> bool {
-        let both = self.kind == Some(name) || self.switch.0 == name;
+        let both = self.kind == Some(name) || SWITCHES.iter().any(|(switch, _)| *switch == name);
         let command = match self.command {
             CommandForm::Object => false,
             CommandForm::Line => name == self.env,

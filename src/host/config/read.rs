@@ -10,9 +10,9 @@ use serde_json::value::RawValue;
 
 use super::check;
 use super::entry::{CommandEntry, Places, Reach, ServerEntry, UrlEntry};
-use super::error::ConfigError;
+use super::error::{ConfigError, name_alone};
 use super::input::{Input, InputKind, PickOption};
-use super::layout::{CommandForm, Parts, Said, Spelling, URLS, said};
+use super::layout::{CommandForm, Parts, SWITCHES, Said, Spelling, URLS, said};
 use super::text::{Fields, Plain, expected, items, kind, quoted, string, strings};
 use crate::json::{Json, Object};
 
@@ -24,8 +24,8 @@ pub(super) struct Contents {
     pub(super) rejected: Vec<ConfigError>,
 }
 
-pub(super) fn contents(plain: &Plain, parts: &Parts<'_>, source: &Path) -> Contents {
-    let file = source.display().to_string();
+/// Reads all of a file, which errors call `file`.
+pub(super) fn contents(plain: &Plain, parts: &Parts<'_>, file: &str, source: &Path) -> Contents {
     let mut contents = Contents::default();
     let entries = || parts.sections.iter().flat_map(|section| &section.members);
     let mut last: BTreeMap<&str, &RawValue> = BTreeMap::new();
@@ -45,13 +45,13 @@ pub(super) fn contents(plain: &Plain, parts: &Parts<'_>, source: &Path) -> Conte
         match read {
             Ok(entry) => contents.servers.push(entry),
             Err(error) => {
-                let error = error.at(plain.place_of(raw)).of_server(name).of_file(Some(&file));
+                let error = error.at(plain.place_of(raw)).of_server(name).of_file(Some(file));
                 contents.rejected.push(error);
             }
         }
     }
     if let Some(raw) = parts.inputs {
-        inputs(plain, raw, &file, &mut contents);
+        inputs(plain, raw, file, &mut contents);
     }
     contents
 }
@@ -122,7 +122,9 @@ impl<'a> Reader<'a> {
                     "a number" if is_env => Some(raw.get().to_owned()),
                     _ => match string(raw) {
                         Ok(text) => Some(text),
-                        Err(error) => return Err(error.at(reader.plain.place_of(raw)).inside(&key)),
+                        Err(error) => {
+                            return Err(error.at(reader.plain.place_of(raw)).inside(&name_alone(&key)));
+                        }
                     },
                 };
                 reader.note(format!("{field}.{key}"), raw);
@@ -177,15 +179,21 @@ fn entry(plain: &Plain, name: &str, raw: &RawValue, source: &Path) -> Result<Ser
     } else {
         Reach::Url(url(&mut reader, &spelling, said.map(|(_, word)| word))?)
     };
-    let switched = reader.flag(spelling.switch.0)?;
+    let mut disabled = false;
+    for (name, off) in SWITCHES {
+        disabled |= reader.flag(name)? == Some(off);
+    }
     let extra = reader.fields.iter().filter(|(name, _)| !spelling.knows(name, is_command));
     let extra: Object = extra.map(|(name, raw)| (name.to_string(), Json::from_raw(raw))).collect();
     let mut entry = ServerEntry::new(name, reach);
-    entry.disabled = switched == Some(spelling.switch.1);
+    entry.disabled = disabled;
     entry.source = Some(source.to_owned());
     entry.extra = extra;
     entry.places = Places(Arc::new(reader.places));
-    check::entry(&entry).map_err(|error| entry.place(error))?;
+    check::entry(&entry).map_err(|error| {
+        let place = entry.places.of(error.field());
+        error.at(place)
+    })?;
     Ok(entry)
 }
 
@@ -270,7 +278,7 @@ fn inputs(plain: &Plain, raw: &RawValue, file: &str, contents: &mut Contents) {
     }
 }
 
-fn input(plain: &Plain, raw: &RawValue) -> Result<Input, ConfigError> {
+pub(super) fn input(plain: &Plain, raw: &RawValue) -> Result<Input, ConfigError> {
     let fields = plain.fields(raw)?;
     plain.once(&fields)?;
     let mut reader = Reader { plain, fields, places: BTreeMap::new() };
@@ -315,5 +323,8 @@ fn option(plain: &Plain, raw: &RawValue) -> Result<PickOption, ConfigError> {
     }
     let mut reader = Reader { plain, fields: plain.fields(raw)?, places: BTreeMap::new() };
     let value = reader.text("value")?.ok_or_else(|| ConfigError::value("missing").inside("value"))?;
-    Ok(PickOption { label: reader.text("label")?, value })
+    let label = reader.text("label")?;
+    let extra = reader.fields.iter().filter(|(name, _)| name != "value" && name != "label");
+    let extra = extra.map(|(name, raw)| (name.to_string(), Json::from_raw(raw))).collect();
+    Ok(PickOption { label, value, extra })
 }

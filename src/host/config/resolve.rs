@@ -24,7 +24,7 @@ const MAX_VALUE_BYTES: usize = 4 * 1024 * 1024;
 /// |---|---|
 /// | `${env:NAME}`, `${NAME}` | the variable; not set is an error |
 /// | `${env:NAME:-default}`, `${NAME:-default}` | the variable, or the default if it is not set or empty, as in shells. A default may name others |
-/// | `${input:id}` | what the user answers; asked once for each id |
+/// | `${input:id}` | what the user answers; asked once for each id, or until there is an answer |
 /// | `${secret:name}` | a secret of a [`SecretSource`] |
 /// | `${workspaceFolder}`, `${workspaceFolderBasename}` | [`workspace`](Self::workspace), and its last part |
 /// | `${userHome}` | the user's home folder |
@@ -120,10 +120,11 @@ impl Resolver {
         self.answers.forget(id);
     }
 
-    /// The folder that is worked in.
+    /// The folder that is worked in. A relative one is below that of this process.
     #[must_use]
     pub fn workspace(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.workspace = Some(folder.into());
+        let folder = folder.into();
+        self.workspace = Some(std::path::absolute(&folder).unwrap_or(folder));
         self
     }
 

@@ -117,6 +117,22 @@ impl ServerEntry {
         Json::from(self.canonical_members()).as_str().to_owned()
     }
 
+    /// What is run, or where it leads, as it is written: for people. Nothing is replaced.
+    #[must_use]
+    pub fn written(&self) -> String {
+        match &self.reach {
+            Reach::Command(command) => {
+                let words = std::iter::once(&command.command).chain(&command.args);
+                let is_plain =
+                    |word: &str| !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || c == '"');
+                let quoted =
+                    words.map(|word| if is_plain(word) { word.clone() } else { format!("{word:?}") });
+                quoted.collect::<Vec<_>>().join(" ")
+            }
+            Reach::Url(url) => url.url.clone(),
+        }
+    }
+
     pub(super) fn canonical_members(&self) -> Object {
         let mut object = Object::new();
         if let Some(file) = self.file() {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use serde_json::value::RawValue;
 
-use super::error::{ConfigError, ConfigErrorKind, shown_name};
+use super::error::{ConfigError, ConfigErrorKind, name_alone, shown_name};
 use crate::json::Members;
 
 /// A file's text as JSON.
@@ -93,7 +93,7 @@ impl Plain {
         let mut seen: HashMap<&str, &RawValue> = HashMap::new();
         for (name, value) in fields {
             if let Some(first) = seen.insert(name, value) {
-                return Err(self.twice(first, value).inside(name));
+                return Err(self.twice(first, value).inside(&name_alone(name)));
             }
         }
         Ok(())
@@ -187,7 +187,7 @@ impl Plain {
     #[cfg(not(feature = "jsonc"))]
     fn needs_jsonc(&self) -> Option<ConfigError> {
         let bytes = self.text.as_bytes();
-        let (mut in_string, mut escaped) = (false, false);
+        let (mut in_string, mut escaped, mut before) = (false, false, b'{');
         for (at, byte) in bytes.iter().enumerate() {
             if in_string {
                 match byte {
@@ -198,16 +198,22 @@ impl Plain {
                 }
                 continue;
             }
+            let last = before;
+            if !byte.is_ascii_whitespace() {
+                before = *byte;
+            }
             let what = match byte {
                 b'"' => {
                     in_string = true;
                     continue;
                 }
                 b'/' if matches!(bytes.get(at + 1), Some(b'/' | b'*')) => "a comment",
-                b',' => match bytes[at + 1..].iter().find(|next| !next.is_ascii_whitespace()) {
-                    Some(b'}' | b']') => "a comma after the last of its kind",
-                    _ => continue,
-                },
+                b',' if !matches!(last, b'{' | b'[' | b',' | b':') => {
+                    match bytes[at + 1..].iter().find(|next| !next.is_ascii_whitespace()) {
+                        Some(b'}' | b']') => "a comma after the last of its kind",
+                        _ => continue,
+                    }
+                }
                 _ => continue,
             };
             let problem = format!("{what}, which this program reads only if built with the feature `jsonc`");

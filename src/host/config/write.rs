@@ -11,8 +11,8 @@ use super::edit::{Change, Editor};
 use super::entry::{Reach, ServerEntry};
 use super::error::{ConfigError, ConfigErrorKind};
 use super::input::Input;
-use super::layout::{CommandForm, Parts, Spelling, Style, URLS, parts};
-use super::read::{Contents, contents};
+use super::layout::{CommandForm, Parts, SWITCHES, Spelling, Style, URLS, parts};
+use super::read::{Contents, contents, input};
 use super::text::{Fields, Plain, kind};
 use crate::json::{Json, Object};
 
@@ -31,7 +31,7 @@ pub(super) fn text(original: &str, servers: &[ServerEntry], inputs: &[Input]) ->
     }
     let plain = Plain::of(original)?;
     let parts = parts(&plain)?;
-    let before = contents(&plain, &parts, Path::new(""));
+    let before = contents(&plain, &parts, "", Path::new(""));
     let mut editor = Editor::new(original, &plain);
     write_servers(&mut editor, &plain, &parts, &before, servers);
     if before.inputs != inputs {
@@ -45,7 +45,7 @@ pub(super) fn text(original: &str, servers: &[ServerEntry], inputs: &[Input]) ->
         are_servers && (before.inputs == inputs || after.inputs == inputs)
     };
     let plain = Plain::of(&text)?;
-    if !same(&contents(&plain, &super::layout::parts(&plain)?, Path::new(""))) {
+    if !same(&contents(&plain, &super::layout::parts(&plain)?, "", Path::new(""))) {
         let problem = "cannot be written so that it would be read as it is: an unknown member has the name of a known one";
         return Err(ConfigError::value(problem));
     }
@@ -127,26 +127,25 @@ fn write_entry(
         (Reach::Command(_), Reach::Command(_)) | (Reach::Url(_), Reach::Url(_)) => Spelling::of(&fields),
         _ => return editor.replace(raw, &rendered(new, of_new)),
     };
-    let (old, new) = (members(old, &spelling, Some(&fields)), members(new, &spelling, Some(&fields)));
+    let old: BTreeMap<String, Json> = members(old, &spelling, Some(&fields)).into_iter().collect();
+    let wanted = members(new, &spelling, Some(&fields));
+    let new: BTreeMap<&str, &Json> = wanted.iter().map(|(name, json)| (&**name, json)).collect();
     let mut changes = Vec::new();
     for (i, (name, _)) in fields.iter().enumerate() {
-        let find = |members: &[(String, Json)]| members.iter().find(|(other, _)| other == name).cloned();
-        match (find(&old), find(&new)) {
-            (Some((_, old)), Some((_, new))) if old.as_str() != new.as_str() => {
-                changes.push((i, Change::Set(new.as_str().to_owned())));
-            }
+        match (old.get(&**name), new.get(&**name)) {
+            (Some(old), Some(new)) if old.as_str() == new.as_str() => {}
+            (_, Some(new)) => changes.push((i, Change::Set(new.as_str().to_owned()))),
             (Some(_), None) => changes.push((i, Change::Remove)),
-            (None, Some((_, new))) => changes.push((i, Change::Set(new.as_str().to_owned()))),
             // A second address, which was the same as the first.
             (None, None) if URLS.contains(&&**name) && *name != spelling.url => {
                 changes.push((i, Change::Remove))
             }
-            _ => {}
+            (None, None) => {}
         }
     }
-    let is_new = |name: &str| !fields.iter().any(|(other, _)| other == name);
-    let added = new.into_iter().filter(|(name, _)| is_new(name));
-    let added: Vec<_> = added.map(|(name, json)| (name, json.as_str().to_owned())).collect();
+    let there: BTreeSet<&str> = fields.iter().map(|(name, _)| &**name).collect();
+    let added = wanted.iter().filter(|(name, _)| !there.contains(&**name));
+    let added: Vec<_> = added.map(|(name, json)| (name.clone(), json.as_str().to_owned())).collect();
     editor.members(raw, &fields, changes, &added);
 }
 
@@ -240,9 +239,12 @@ fn members(entry: &ServerEntry, spelling: &Spelling, fields: Option<&Fields<'_>>
             }
         }
     }
-    let (switch, off) = spelling.switch;
-    if entry.disabled || written(switch).is_some_and(|raw| raw.get() != "null") {
-        put(switch, json(&(entry.disabled == off)));
+    for (switch, off) in SWITCHES {
+        if written(switch).is_some_and(|raw| raw.get() != "null")
+            || (entry.disabled && switch == spelling.switch.0)
+        {
+            put(switch, json(&(entry.disabled == off)));
+        }
     }
     for (name, json) in entry.extra.iter() {
         put(name, json.clone());
@@ -251,13 +253,22 @@ fn members(entry: &ServerEntry, spelling: &Spelling, fields: Option<&Fields<'_>>
 }
 
 fn write_inputs(editor: &mut Editor<'_>, plain: &Plain, parts: &Parts<'_>, inputs: &[Input]) {
-    let list = json(&inputs.iter().map(Input::members).collect::<Vec<_>>());
+    // Those that have not changed stay as they are.
+    let items = parts.inputs.and_then(|raw| super::text::items(raw).ok()).unwrap_or_default();
+    let items: Vec<_> = items.into_iter().map(|raw| (input(plain, raw).ok(), raw.get())).collect();
+    let written =
+        inputs.iter().map(|input| match items.iter().find(|(old, _)| old.as_ref() == Some(input)) {
+            Some((_, text)) => (*text).to_owned(),
+            None => json(&input.members()).as_str().to_owned(),
+        });
+    let broken = items.iter().filter(|(old, _)| old.is_none()).map(|(_, text)| (*text).to_owned());
+    let list = format!("[{}]", written.chain(broken).collect::<Vec<_>>().join(","));
     if let Some(raw) = parts.inputs {
-        return editor.replace(raw, list.as_str());
+        return editor.replace(raw, &list);
     }
     let settings = parts.sections.iter().any(|section| section.path == "mcp.servers");
     let below = parts.fields.iter().find(|(name, _)| settings && name == "mcp").map(|(_, raw)| *raw);
     let holder = below.unwrap_or(parts.root);
     let fields = plain.fields(holder).unwrap_or_default();
-    editor.members(holder, &fields, Vec::new(), &[("inputs".into(), list.as_str().to_owned())]);
+    editor.members(holder, &fields, Vec::new(), &[("inputs".into(), list)]);
 }

@@ -68,8 +68,9 @@ impl Times {
         Deadline::of(self.start, timeout).earlier(Deadline::of(self.start, self.total))
     }
 
-    pub(crate) fn elapsed(&self) -> Duration {
-        self.start.elapsed()
+    /// The same with what is known better by now.
+    pub(crate) fn learn(&mut self, options: &CallOptions, timeouts: &Timeouts) {
+        (self.timeout, self.total, self.resets) = options.times(timeouts);
     }
 
     /// The options of an attempt that begins now: what is left of the times. The timeout and the total stay two, as time

@@ -452,7 +452,8 @@ mod tests {
     #[test]
     fn absurd_times_are_long_times() {
         let options = BreakerOptions { growth: f64::INFINITY, ..BreakerOptions::default() };
-        let options = options.with_failures(1).with_cool_down(Duration::MAX).with_longest_cool_down(Duration::MAX);
+        let options =
+            options.with_failures(1).with_cool_down(Duration::MAX).with_longest_cool_down(Duration::MAX);
         let mut trial = Trial::new(options);
         trial.run("-");
         assert!(trial.again_in() > Some(Duration::from_secs(1_000_000)));

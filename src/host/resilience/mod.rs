@@ -20,9 +20,10 @@ mod retry;
 pub(crate) mod route;
 mod standing;
 
-pub(crate) use attempts::{Times, check_cancelled};
+pub(crate) use attempts::{Attempts, Times, check_cancelled};
 pub use breaker::{Breaker, BreakerOptions, BreakerState, Permit, Tripped};
 pub use policy::{Restart, RestartEvent, RestartPolicy};
 pub use resilient::{Resilient, ResilientBuilder, resilient_tool_call};
+pub(crate) use restart::Restarter;
 pub use retry::{Pauses, Retry};
 pub(crate) use standing::{Standing, honest};

@@ -68,12 +68,8 @@ impl RestartPolicy {
     /// With the default pauses and limit.
     #[must_use]
     pub fn new(when: Restart) -> Self {
-        let backoff = Backoff {
-            first: Duration::from_secs(1),
-            factor: 2.0,
-            cap: Duration::from_secs(30),
-            jitter: 0.5,
-        };
+        let backoff =
+            Backoff { first: Duration::from_secs(1), factor: 2.0, cap: Duration::from_secs(30), jitter: 0.5 };
         Self {
             when,
             backoff,

@@ -12,9 +12,7 @@ use super::policy::RestartPolicy;
 use super::restart::Restarter;
 use super::retry::Retry;
 use super::route::{Act, Need, Route, routed_calls};
-use crate::client::{
-    CallOptions, Caller, ClientHandle, Events, Filter, RemoteTool, Repeatable, Timeouts,
-};
+use crate::client::{CallOptions, Caller, ClientHandle, Events, Filter, RemoteTool, Repeatable, Timeouts};
 use crate::error::{Error, Result};
 use crate::json::Json;
 use crate::method::Method;
@@ -53,7 +51,7 @@ const LISTING: Duration = Duration::from_secs(10);
 ///     .breaker(Breaker::default())
 ///     .restart(RestartPolicy::new(Restart::Eagerly))
 ///     .over(&client)?;
-/// let sum = caller.call("add", Arguments::new(&json!({"a": 1, "b": 2}))?, &CallOptions::default())?;
+/// let sum = caller.call("add", Arguments::new(&json!({"a": 1, "b": 2})).expect("an object"), &CallOptions::default())?;
 /// assert_eq!(sum.text_content(), "3");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -258,11 +256,7 @@ impl Route for Resilient {
 ///
 /// # Errors
 /// When nothing can be called now.
-fn listing(
-    caller: &dyn Caller,
-    options: &CallOptions,
-    times: &Times,
-) -> Result<Option<Vec<ToolDefinition>>> {
+fn listing(caller: &dyn Caller, options: &CallOptions, times: &Times) -> Result<Option<Vec<ToolDefinition>>> {
     let time = times.deadline().remaining().map_or(LISTING, |left| left.min(LISTING));
     let mut plain = CallOptions::default().with_timeout(time).with_total(time);
     if let Some(cancel) = options.cancel_token() {
@@ -369,9 +363,11 @@ pub fn resilient_tool_call(
     retry: &Retry,
     options: &CallOptions,
 ) -> Result<CallToolResult> {
-    let arguments = Json::new(&arguments).map_err(|e| Error::InvalidUse(format!("arguments are no JSON: {e}")))?;
-    let arguments = Arguments::from_raw(arguments.as_raw())
-        .map_err(|_| Error::InvalidUse(format!("arguments must be a JSON object, not {:.40}", arguments.as_str())))?;
+    let arguments =
+        Json::new(&arguments).map_err(|e| Error::InvalidUse(format!("arguments are no JSON: {e}")))?;
+    let arguments = Arguments::from_raw(arguments.as_raw()).map_err(|_| {
+        Error::InvalidUse(format!("arguments must be a JSON object, not {:.40}", arguments.as_str()))
+    })?;
     // The pauses are those between the tries, and these limit the restarts.
     let restart = RestartPolicy::default().with_pauses(Duration::ZERO, Duration::ZERO).with_limit(u32::MAX);
     let resilient = Resilient::builder().retry(retry.clone()).no_breaker().restart(restart).over(client)?;

@@ -30,12 +30,8 @@ pub struct Retry {
 impl Default for Retry {
     /// Three tries; a second before the second, two before the third, a random half of each left out.
     fn default() -> Self {
-        let backoff = Backoff {
-            first: Duration::from_secs(1),
-            factor: 2.0,
-            cap: Duration::from_secs(30),
-            jitter: 0.5,
-        };
+        let backoff =
+            Backoff { first: Duration::from_secs(1), factor: 2.0, cap: Duration::from_secs(30), jitter: 0.5 };
         Self { tries: 3, backoff, try_time: None, seed: None }
     }
 }
@@ -79,7 +75,7 @@ impl Retry {
     /// Default: 0.5.
     #[must_use]
     pub fn with_jitter(mut self, share: f64) -> Self {
-        self.backoff.jitter = share.max(0.0).min(1.0);
+        self.backoff.jitter = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
         self
     }
 
@@ -105,7 +101,6 @@ impl Retry {
     }
 
     /// The pauses between the tries of one call, in order: one fewer than tries.
-    #[must_use]
     pub fn pauses(&self) -> Pauses {
         let random = self.seed.map_or_else(Random::new, Random::seeded);
         Pauses { backoff: self.backoff, random, made: 0, left: self.tries - 1 }
@@ -173,7 +168,8 @@ mod tests {
 
     #[test]
     fn jitter_takes_away_no_more_than_its_share() {
-        for (share, least) in [(0.25, 750), (0.5, 500), (1.0, 0), (7.0, 0), (f64::NAN, 1_000), (-1.0, 1_000)] {
+        for (share, least) in [(0.25, 750), (0.5, 500), (1.0, 0), (7.0, 0), (f64::NAN, 1_000), (-1.0, 1_000)]
+        {
             for _ in 0..200 {
                 let pause = millis(&Retry::default().with_jitter(share).with_tries(2))[0];
                 assert!((least..=1_000).contains(&pause), "{share}: {pause}");

@@ -80,9 +80,7 @@ macro_rules! routed_calls {
         fn list_resources(
             &self,
             options: &crate::client::CallOptions,
-        ) -> crate::error::Result<
-            crate::client::List<crate::client::Placed<crate::protocol::Resource>>,
-        > {
+        ) -> crate::error::Result<crate::client::List<crate::client::Placed<crate::protocol::Resource>>> {
             let need = crate::host::resilience::route::Need::Method(crate::method::Method::ResourcesList);
             crate::host::resilience::route::routed(self, need, options, &|caller, options| {
                 caller.list_resources(options)
@@ -103,9 +101,7 @@ macro_rules! routed_calls {
         fn list_prompts(
             &self,
             options: &crate::client::CallOptions,
-        ) -> crate::error::Result<
-            crate::client::List<crate::client::Placed<crate::protocol::Prompt>>,
-        > {
+        ) -> crate::error::Result<crate::client::List<crate::client::Placed<crate::protocol::Prompt>>> {
             let need = crate::host::resilience::route::Need::Method(crate::method::Method::PromptsList);
             crate::host::resilience::route::routed(self, need, options, &|caller, options| {
                 caller.list_prompts(options)

@@ -129,7 +129,11 @@ mod tests {
             let begun = if want == safe { unsure } else { want };
             assert_eq!(Standing::of(&error, true), begun, "{text}");
             let told = honest(error, true, "tools/call");
-            assert_eq!(matches!(told, Error::OutcomeUnknown(_)), want != over && !told.is_timeout(), "{told}");
+            assert_eq!(
+                matches!(told, Error::OutcomeUnknown(_)),
+                want != over && !told.is_timeout(),
+                "{told}"
+            );
         }
     }
 }

@@ -158,7 +158,7 @@ impl Line {
 
     /// What is to be told of a failure. What has no answer goes to the log.
     fn failure(&self, outgoing: &Outgoing, exchange: &Exchange, trouble: Trouble) -> Option<RequestFailure> {
-        let (url, problem) = (&self.settings.url, trouble.problem);
+        let (url, problem) = (self.settings.name(), trouble.problem);
         match outgoing.id() {
             _ if exchange.is_given_up() => None,
             Some(id) => {

@@ -114,7 +114,7 @@ pub(super) struct HttpLink {
 
 impl HttpLink {
     pub(super) fn new(line: &Arc<Line>) -> Self {
-        Self { line: Arc::clone(line), name: line.settings.url.to_string() }
+        Self { line: Arc::clone(line), name: line.settings.name().to_string() }
     }
 
     /// Tells a Legacy server that its session is over.

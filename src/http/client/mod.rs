@@ -16,6 +16,8 @@
 
 mod agents;
 mod answer;
+#[cfg(feature = "host")]
+mod connector;
 mod exchange;
 mod learned;
 mod line;
@@ -34,6 +36,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "host")]
+pub use self::connector::HttpConnector;
 use self::learned::Learned;
 use self::line::Line;
 use self::link::{HttpLink, HttpReader, HttpWriter};
@@ -97,6 +101,7 @@ impl HttpTransport {
         }
         let settings = Settings {
             url,
+            shown: None,
             headers: ureq::http::HeaderMap::new(),
             callback: None,
             proxy: ProxyChoice::default(),
@@ -108,6 +113,13 @@ impl HttpTransport {
             roots: None,
         };
         Ok(Self { settings, learned: Arc::default() })
+    }
+
+    /// What errors, logs and `Debug` call the server, in place of its address: for one whose address is a secret, or holds one.
+    #[must_use]
+    pub fn shown_as(mut self, name: impl Into<String>) -> Self {
+        self.settings.shown = Some(Arc::from(name.into()));
+        self
     }
 
     /// Sends this header with every request, in place of one of the same name. Its value is in no message and no `Debug`.
@@ -216,7 +228,7 @@ impl fmt::Debug for HttpTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.settings.headers.keys().map(|name| name.as_str()).collect();
         f.debug_struct("HttpTransport")
-            .field("url", &self.settings.url)
+            .field("url", &format_args!("{}", self.settings.name()))
             .field("headers", &names)
             .finish_non_exhaustive()
     }
@@ -225,7 +237,7 @@ impl fmt::Debug for HttpTransport {
 impl Transport for HttpTransport {
     fn open(self: Box<Self>, options: &OpenOptions) -> io::Result<Connection> {
         let Self { settings, learned } = *self;
-        let url = settings.url.clone();
+        let url = settings.name().to_string();
         let (line, outlet) = Line::new(settings, learned, options.max_frame_bytes)
             .map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, format!("{url}: {e}")))?;
         Ok(Connection::new(HttpReader::new(&line, outlet), HttpWriter::new(&line), HttpLink::new(&line)))

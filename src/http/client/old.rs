@@ -37,14 +37,14 @@ impl Line {
         };
         if let Err(problem) = self.run_stream(run) {
             self.exchanges.end(&stream);
-            log::debug!("no stream to see whether {} speaks HTTP+SSE: {problem}", self.settings.url);
+            log::debug!("no stream to see whether {} speaks HTTP+SSE: {problem}", self.settings.name());
             return None;
         }
         let endpoint = name.recv_timeout(ENDPOINT_TIME).ok();
         let joined = endpoint.map(|endpoint| self.settings.url.join(&endpoint));
         let refused = match joined {
             Some(Ok(endpoint)) if endpoint.is_of_origin(&self.settings.url) => {
-                log::debug!("{} speaks HTTP+SSE", self.settings.url);
+                log::debug!("{} speaks HTTP+SSE", self.settings.name());
                 self.legacy(|legacy| legacy.endpoint = Some(endpoint));
                 return Some(self.post_to_endpoint(exchange, sent));
             }

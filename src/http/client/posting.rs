@@ -48,7 +48,7 @@ impl Line {
             let is_valid =
                 |id: &HeaderValue| id.as_bytes().iter().all(u8::is_ascii_graphic) && !id.is_empty();
             if session.as_ref().is_some_and(|id| !is_valid(id)) {
-                log::warn!("ignored the session id of {}: it is not visible ASCII", self.settings.url);
+                log::warn!("ignored the session id of {}: it is not visible ASCII", self.settings.name());
             }
             self.legacy(|legacy| legacy.session = session.filter(is_valid));
         }

@@ -1,5 +1,6 @@
 //! [`Settings`]: what is known before a connection is opened, and the headers that come from there.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +30,8 @@ pub(super) type HeaderCallback =
 #[derive(Clone)]
 pub(super) struct Settings {
     pub(super) url: Url,
+    /// What errors and logs say in place of the address.
+    pub(super) shown: Option<Arc<str>>,
     pub(super) headers: HeaderMap,
     pub(super) callback: Option<Arc<HeaderCallback>>,
     pub(super) proxy: ProxyChoice,
@@ -40,6 +43,16 @@ pub(super) struct Settings {
     pub(super) stream_tries: u32,
     #[cfg(feature = "tls")]
     pub(super) roots: Option<ureq::tls::RootCerts>,
+}
+
+impl Settings {
+    /// What errors and logs call the server.
+    pub(super) fn name(&self) -> &dyn fmt::Display {
+        match &self.shown {
+            Some(shown) => shown,
+            None => &self.url,
+        }
+    }
 }
 
 /// What the transport itself sets, or what belongs to the connection.

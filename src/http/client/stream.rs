@@ -101,7 +101,7 @@ impl Line {
             let Some(pause) = pause else { return Err(Trouble::unknown(problem)) };
             log::debug!(
                 "a stream of {} broke off and is continued in {pause:?}: {problem}",
-                self.settings.url
+                self.settings.name()
             );
             if exchange.given_up.wait_timeout(pause) {
                 return Ok(());
@@ -217,14 +217,14 @@ impl Line {
             }
         };
         if let Err(problem) = self.run_stream(stream) {
-            log::warn!("no stream of what {} says by itself: {problem}", self.settings.url);
+            log::warn!("no stream of what {} says by itself: {problem}", self.settings.name());
             return self.exchanges.end(&exchange);
         }
         let stop = self.stop.receiver();
         select! {
             recv(answered) -> _ => {}
             recv(stop) -> _ => {}
-            default(STREAM_TIME) => log::debug!("{} has not opened its stream yet", self.settings.url),
+            default(STREAM_TIME) => log::debug!("{} has not opened its stream yet", self.settings.name()),
         }
     }
 
@@ -252,7 +252,7 @@ impl Line {
                 Ok(reply) => {
                     // 405 is how a server says that it offers none; others say it otherwise.
                     let told = self.page(exchange, reply).0;
-                    let url = &self.settings.url;
+                    let url = self.settings.name();
                     return match was_open {
                         true => log::warn!(
                             "the stream of what {url} says by itself cannot be opened again: {told}"
@@ -266,9 +266,12 @@ impl Line {
                 return;
             }
             let Some(pause) = pace.next(has_brought, events.retry()) else {
-                return log::warn!("gave up the stream of what {} says by itself: {told}", self.settings.url);
+                return log::warn!(
+                    "gave up the stream of what {} says by itself: {told}",
+                    self.settings.name()
+                );
             };
-            log::debug!("the stream of {} is opened again in {pause:?}: {told}", self.settings.url);
+            log::debug!("the stream of {} is opened again in {pause:?}: {told}", self.settings.name());
             if exchange.given_up.wait_timeout(pause) {
                 return;
             }

@@ -1,0 +1,408 @@
+//! What the owner of a host, its handles and its threads share, and how servers come and go in it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, Sender, bounded, select};
+
+use super::audit::{Intent, Kind};
+use super::builder::Settings;
+use super::caller::WeakCaller;
+use super::catalogue::Catalogue;
+use super::config::ServerEntry;
+use super::events::{Bulletin, HostEvent, ServerState};
+use super::member::Member;
+use super::resilience::{Breaker, RestartEvent, Restarter};
+use super::subscriptions::Subscriptions;
+use super::supervisor::Supervisor;
+use crate::client::{CallOptions, Caller, ClientHandle, ServerIdentity};
+use crate::error::{Error, Result};
+use crate::peer::CloseReport;
+use crate::protocol::ToolDefinition;
+use crate::sync::{CancelToken, Deadline, Mutex, lock};
+
+/// More servers than this are refused.
+const MAX_SERVERS: usize = 1_000;
+
+pub(super) struct Inner {
+    pub(super) settings: Settings,
+    pub(super) catalogue: Catalogue,
+    pub(super) bulletin: Arc<Bulletin>,
+    pub(super) subscriptions: Subscriptions,
+    /// Locked for a look or a change.
+    members: RwLock<BTreeMap<Arc<str>, Arc<Member>>>,
+    supervisor: Mutex<Option<Arc<Supervisor>>>,
+    /// As many tokens as servers may be started side by side.
+    slots: (Sender<()>, Receiver<()>),
+    /// Fires when the host is closed.
+    pub(super) closed: CancelToken,
+    this: Weak<Self>,
+}
+
+impl Inner {
+    pub(super) fn start(settings: Settings) -> Result<Arc<Self>> {
+        let slots = bounded(settings.max_starting.max(1));
+        let inner = Arc::new_cyclic(|this: &Weak<Self>| Self {
+            bulletin: Arc::clone(&settings.bulletin),
+            settings,
+            catalogue: Catalogue::default(),
+            subscriptions: Subscriptions::default(),
+            members: RwLock::default(),
+            supervisor: Mutex::default(),
+            slots,
+            closed: CancelToken::new(),
+            this: this.clone(),
+        });
+        *lock(&inner.supervisor) = Some(Arc::new(Supervisor::start(Arc::downgrade(&inner))?));
+        Ok(inner)
+    }
+
+    pub(super) fn members(&self) -> Vec<Arc<Member>> {
+        self.members.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    /// # Errors
+    /// When there is none of this name.
+    pub(super) fn member(&self, name: &str) -> Result<Arc<Member>> {
+        let members = self.members.read().unwrap_or_else(PoisonError::into_inner);
+        let known = || members.keys().map(|name| &**name).collect::<Vec<_>>().join(", ");
+        let member = members.get(name).cloned();
+        member.ok_or_else(|| Error::InvalidUse(format!("there is no server {name:?}, but: {}", known())))
+    }
+
+    pub(super) fn tell(&self, event: HostEvent) {
+        self.bulletin.tell(&event);
+    }
+
+    fn set_state(&self, member: &Arc<Member>, state: ServerState) {
+        if member.set_state(&state) {
+            self.note(Kind::State, member, &state.to_string());
+            self.tell(HostEvent::State { server: Arc::clone(&member.name), state });
+        }
+    }
+
+    /// Writes down what has happened, not what is done: so a log that cannot be written stops nothing here, and tells by itself.
+    fn note(&self, kind: Kind, member: &Member, what: &str) {
+        if let Some(log) = &self.settings.audit {
+            let _ = log.event(&Intent::new(kind).with_server(&member.name).with_detail(what));
+        }
+    }
+
+    /// For what outlives a call, and must not keep the host alive.
+    pub(super) fn this(&self) -> Weak<Self> {
+        self.this.clone()
+    }
+
+    fn supervisor(&self) -> Option<Arc<Supervisor>> {
+        lock(&self.supervisor).clone()
+    }
+
+    /// Takes a server in, and starts it on a thread of its own.
+    ///
+    /// # Errors
+    /// When there is one of this name, there are too many, or the host is closed.
+    pub(super) fn add(&self, entry: ServerEntry) -> Result<()> {
+        let configured = self.settings.resolver.canonical(&entry);
+        let breaker = Breaker::new(self.settings.breaker.clone());
+        let member = Arc::new(Member::new(entry, configured, breaker));
+        {
+            let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
+            if self.closed.is_cancelled() {
+                return Err(closed());
+            }
+            if members.contains_key(&member.name) {
+                return Err(Error::InvalidUse(format!("there is a server {:?} already", member.name)));
+            }
+            if members.len() >= MAX_SERVERS {
+                return Err(Error::Busy(format!("{MAX_SERVERS} servers are in this host")));
+            }
+            self.closed.carries(&member.gone);
+            members.insert(Arc::clone(&member.name), Arc::clone(&member));
+        }
+        self.tell(HostEvent::State { server: Arc::clone(&member.name), state: member.state() });
+        if member.state() != ServerState::Disabled {
+            self.start_apart(&member);
+        }
+        Ok(())
+    }
+
+    /// Starts `member` on a thread of its own. Bound: one for a server. End: when the server is ready, or was refused or given up.
+    fn start_apart(&self, member: &Arc<Member>) {
+        let (inner, member) = (self.this.clone(), Arc::clone(member));
+        let name = Arc::clone(&member.name);
+        let thread = thread::Builder::new().name("mcp-host-start".into()).spawn(move || {
+            if let Some(inner) = inner.upgrade() {
+                // What went wrong is the member's state.
+                let _ = inner.start_member(&member, None);
+            }
+        });
+        if let Err(error) = thread {
+            self.tell(HostEvent::Host(format!("no thread to start server {name}: {error}")));
+        }
+    }
+
+    /// Starts `member` for the first time.
+    ///
+    /// # Errors
+    /// What went wrong.
+    pub(super) fn start_member(&self, member: &Arc<Member>, cancel: Option<&CancelToken>) -> Result<()> {
+        member.start(cancel, || {
+            self.set_state(member, ServerState::Waiting);
+            let started = self.started(member);
+            if started.is_err() {
+                // What was started of it is of no use.
+                drop(member.discard());
+            }
+            self.arrived(member, started)
+        })
+    }
+
+    /// Starts a server and lists what it has.
+    fn started(&self, member: &Arc<Member>) -> Result<()> {
+        let allowed = self.allow_start(member)?;
+        let _slot = self.slot(member)?;
+        self.set_state(member, ServerState::Starting);
+        let begun = Instant::now();
+        let client = self.open(member, allowed.as_deref())?;
+        let handle = client.handle();
+        // Before it has said anything, so that it can be stopped.
+        if let Some(_unwanted) = member.keep(client, self.restarter(member, &handle)) {
+            return Err(closed());
+        }
+        self.settle(member, &handle, begun)?;
+        let (_, restarter) = member.running()?;
+        restarter.watch()
+    }
+
+    /// Starts `member` again, or for the first time if it could not be.
+    ///
+    /// # Errors
+    /// What went wrong.
+    pub(super) fn restart(&self, member: &Arc<Member>) -> Result<()> {
+        match member.running() {
+            Ok((_, restarter)) => restarter.restart(Deadline::after(None), Some(&member.gone)),
+            Err(_) => self.start_member(member, None),
+        }
+    }
+
+    /// A server is there, or not.
+    fn arrived(&self, member: &Arc<Member>, outcome: Result<()>) -> Result<()> {
+        match &outcome {
+            Ok(()) => {
+                self.set_state(member, ServerState::Ready);
+                let ended = member.handle().and_then(|handle| handle.ended());
+                if let (Some(supervisor), Some(ended)) = (self.supervisor(), ended) {
+                    supervisor.watch(member, ended);
+                }
+            }
+            Err(error) => self.set_state(member, ServerState::Failed(error.to_string())),
+        }
+        outcome
+    }
+
+    /// What starts `member` again, and tells of it.
+    fn restarter(&self, member: &Arc<Member>, handle: &ClientHandle) -> Restarter {
+        let (inner, member) = (self.this.clone(), Arc::downgrade(member));
+        let policy = self.settings.restart.clone().on_event(move |event| {
+            if let (Some(inner), Some(member)) = (inner.upgrade(), member.upgrade()) {
+                inner.restarted(&member, event);
+            }
+        });
+        Restarter::new(handle, policy)
+    }
+
+    /// Runs before those who wait for the restart go on.
+    fn restarted(&self, member: &Arc<Member>, event: &RestartEvent) {
+        self.note(Kind::Restart, member, &format!("{event:?}"));
+        match event {
+            RestartEvent::Restarting(_) => {
+                self.ended(member); // whoever sees it first
+                self.set_state(member, ServerState::Starting);
+            }
+            RestartEvent::Restarted => {
+                if let Some(handle) = member.handle() {
+                    // What went wrong is the member's state.
+                    let _ = self.arrived(member, self.settle(member, &handle, Instant::now()));
+                }
+            }
+            RestartEvent::Failed(why) | RestartEvent::GivenUp(why) => {
+                self.set_state(member, ServerState::Failed(why.clone()));
+            }
+        }
+    }
+
+    /// Lists what a server has, and tells who wants to know.
+    fn settle(&self, member: &Arc<Member>, handle: &ClientHandle, begun: Instant) -> Result<()> {
+        let identity = handle.initialize()?;
+        let left = self.settings.start_time.saturating_sub(begun.elapsed()).max(Duration::from_millis(100));
+        let options = CallOptions::default().with_total(left).with_cancel(&member.gone);
+        self.list(member, handle, &options)?;
+        self.compare(member, &identity);
+        self.subscriptions.came(member);
+        Ok(())
+    }
+
+    /// Whether it is still the same server.
+    fn compare(&self, member: &Arc<Member>, after: &Arc<ServerIdentity>) {
+        let Some(before) = member.set_identity(after) else { return };
+        if before.info != after.info || before.version != after.version {
+            let server = Arc::clone(&member.name);
+            self.tell(HostEvent::Identity { server, before, after: Arc::clone(after) });
+        }
+    }
+
+    /// Lists the tools of `member` anew.
+    ///
+    /// # Errors
+    /// When it does not tell.
+    pub(super) fn list(
+        &self,
+        member: &Arc<Member>,
+        handle: &ClientHandle,
+        options: &CallOptions,
+    ) -> Result<()> {
+        let listed = match handle.list_tools_with(options) {
+            // One without tools has none.
+            Err(Error::Unsupported(_)) => Vec::new(),
+            listed => {
+                let list = listed?;
+                for rejected in &list.rejected {
+                    self.tell(HostEvent::ToolRefused {
+                        server: Arc::clone(&member.name),
+                        tool: rejected.name.clone().unwrap_or_default(),
+                        problem: rejected.problem.to_string(),
+                    });
+                }
+                list.items
+            }
+        };
+        self.offer(member, &listed.into());
+        Ok(())
+    }
+
+    /// Offers the tools that `member` was listed with.
+    fn offer(&self, member: &Arc<Member>, listed: &Arc<[ToolDefinition]>) {
+        let caller: Arc<dyn Caller> = Arc::new(WeakCaller(self.this.clone()));
+        let refreshed = self.catalogue.refresh(member, listed, &self.settings.filter, &caller);
+        member.set_listed(listed, refreshed.has_clash);
+        for event in refreshed.refused {
+            self.tell(event);
+        }
+        let (added, removed, changed) = (refreshed.added, refreshed.removed, refreshed.changed);
+        let has_room = !removed.is_empty();
+        if !(added.is_empty() && removed.is_empty() && changed.is_empty()) {
+            self.tell(HostEvent::Tools { server: Arc::clone(&member.name), added, removed, changed });
+        }
+        // One that was taken out meanwhile has none.
+        if member.gone.is_cancelled() {
+            self.catalogue.remove(member);
+        }
+        if has_room {
+            self.offer_again(member);
+        }
+    }
+
+    /// Names of `but` are free: others may have waited for them.
+    fn offer_again(&self, but: &Arc<Member>) {
+        for member in self.members().iter().filter(|member| !Arc::ptr_eq(member, but)) {
+            if let Some(listed) = member.clashing() {
+                self.offer(member, &listed);
+            }
+        }
+    }
+
+    /// The server says that its tools have changed.
+    pub(super) fn changed(&self, member: &Arc<Member>, handle: &ClientHandle) {
+        let options = CallOptions::default().with_cancel(&member.gone).with_fresh();
+        if let Err(error) = self.list(member, handle, &options) {
+            let problem = format!("its tools have changed and cannot be listed: {error}");
+            self.tell(HostEvent::Trouble { server: Arc::clone(&member.name), problem });
+        }
+    }
+
+    /// Waits for a place among the servers that are being started.
+    fn slot(&self, member: &Member) -> Result<Slot<'_>> {
+        let gone = member.gone.receiver();
+        select! {
+            send(self.slots.0, ()) -> _ => Ok(Slot(&self.slots.1)),
+            recv(gone) -> _ => Err(closed()),
+        }
+    }
+
+    /// The connection to `member` has ended.
+    pub(super) fn ended(&self, member: &Arc<Member>) {
+        if member.gone.is_cancelled() || member.state() != ServerState::Ready {
+            return; // it was ended, or somebody is at it
+        }
+        let how = member.handle().map(|handle| handle.how_it_ended()).unwrap_or_default();
+        self.set_state(member, ServerState::Ended(how));
+    }
+
+    /// Takes a server out: its open calls fail, its tools are gone, and it is ended.
+    ///
+    /// # Errors
+    /// When there is none of this name, or its process cannot be ended.
+    pub(super) fn remove(&self, name: &str) -> Result<CloseReport> {
+        let member = self.member(name)?;
+        self.members.write().unwrap_or_else(PoisonError::into_inner).remove(name);
+        self.end(&member).unwrap_or_else(|| Ok(CloseReport::default()))
+    }
+
+    /// Ends what runs of `member`; `None` if nothing does.
+    fn end(&self, member: &Arc<Member>) -> Option<Result<CloseReport>> {
+        let state = ServerState::Stopped;
+        let client = member.stop();
+        let removed = self.catalogue.remove(member);
+        let server = Arc::clone(&member.name);
+        if !removed.is_empty() {
+            let (added, changed) = (Vec::new(), Vec::new());
+            self.tell(HostEvent::Tools { server: Arc::clone(&server), added, removed, changed });
+            self.offer_again(member);
+        }
+        let report = client.map(|client| client.close());
+        self.tell(HostEvent::State { server, state });
+        report
+    }
+
+    /// Ends all servers, side by side. The second time there is nothing to do.
+    pub(super) fn close(&self) -> Vec<(Arc<str>, Result<CloseReport>)> {
+        let members = {
+            let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
+            self.closed.cancel("the host was closed");
+            std::mem::take(&mut *members)
+        };
+        if let Some(supervisor) = lock(&self.supervisor).take() {
+            supervisor.stop();
+        }
+        let reports = thread::scope(|scope| {
+            let ends: Vec<_> =
+                members.values().map(|member| (member, scope.spawn(|| self.end(member)))).collect();
+            let joined = ends.into_iter().filter_map(|(member, end)| {
+                let report = end.join().unwrap_or_else(|_| Some(Err(panicked())))?;
+                Some((Arc::clone(&member.name), report))
+            });
+            joined.collect()
+        });
+        self.bulletin.end();
+        reports
+    }
+}
+
+fn panicked() -> Error {
+    Error::InvalidUse("a listener of the host panicked".into())
+}
+
+pub(super) fn closed() -> Error {
+    Error::Cancelled("the host was closed".into())
+}
+
+/// A place among those that are started. Dropping it makes room.
+struct Slot<'a>(&'a Receiver<()>);
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.try_recv();
+    }
+}

@@ -1,0 +1,100 @@
+//! What the tables about a host in the guide are compared with: rows as in `guide.rs`.
+
+pub(crate) const ROWS: &[(&str, &str, &[&str])] = &[
+    ("servers of a host", "host/inner.rs", &["MAX_SERVERS: usize = "]),
+    ("tries of a call, host", "host/resilience/retry.rs", &["tries: "]),
+    ("restarts of a server in a row", "host/resilience/policy.rs", &["limit: "]),
+    ("failures in a row that open a circuit", "host/resilience/breaker.rs", &["failures: "]),
+    (
+        "the last calls of which a breaker takes the share of failures, at most",
+        "host/resilience/breaker.rs",
+        &["MAX_RECENT: u32 = "],
+    ),
+    ("members of a pool; at most", "host/pool/builder.rs", &["size: ", "MAX_MEMBERS: usize = "]),
+    (
+        "pings in a row that a member of a pool may leave unanswered",
+        "host/pool/health.rs",
+        &["UNANSWERED: u32 = "],
+    ),
+    (
+        "conversations of a pool by their key; a key",
+        "host/pool/sticky.rs",
+        &["MAX_CONVERSATIONS: usize = ", "MAX_KEY_BYTES: usize = "],
+    ),
+    ("those who listen to changes by a pool", "host/pool/events.rs", &["MAX_OPEN: usize = "]),
+    (
+        "before a call is tried again, which doubles; at most",
+        "host/resilience/retry.rs",
+        &["first: ", "cap: "],
+    ),
+    (
+        "listing the tools before the first of such calls, if nobody has",
+        "host/resilience/resilient.rs",
+        &["LISTING: Duration = "],
+    ),
+    (
+        "before the second restart in a row, which doubles; at most",
+        "host/resilience/policy.rs",
+        &["first: ", "cap: "],
+    ),
+    (
+        "a server stays, so that the next restart is the first again; one that did not stay is left alone",
+        "host/resilience/policy.rs",
+        &["stable_after: ", "rest: "],
+    ),
+    (
+        "a circuit is open, which doubles; at most",
+        "host/resilience/breaker.rs",
+        &["cool_down: ", "longest_cool_down: "],
+    ),
+    (
+        "between two pings of the members of a pool; for the answer",
+        "host/pool/builder.rs",
+        &["check_every: Some(", "check_time: "],
+    ),
+    (
+        "before a member of a pool that does not stay is started again, which doubles; at most; it has stayed",
+        "host/pool/builder.rs",
+        &["first: ", "cap: ", "stable_after: "],
+    ),
+    (
+        "a conversation of a pool that nobody holds, without a call",
+        "host/pool/sticky.rs",
+        &["IDLE: Duration = "],
+    ),
+    ("all members of a pool tell of the same change", "host/pool/events.rs", &["SETTLING: Duration = "]),
+    ("servers that start side by side", "host/builder.rs", &["max_starting: "]),
+    ("tools of one server in a host", "host/catalogue.rs", &["MAX_TOOLS: usize = "]),
+    ("the name of a tool in a host, in characters", "host/names.rs", &["MAX: usize = "]),
+    ("events of a host that wait for who watches", "host/events.rs", &["MAX_WAITING: usize = "]),
+    (
+        "those who listen to changes by a host; changes that wait for one of them",
+        "host/subscriptions.rs",
+        &["MAX_OPEN: usize = ", "QUEUE: usize = "],
+    ),
+    ("servers that are asked for a list side by side", "host/caller.rs", &["SIDE_BY_SIDE: usize = "]),
+    ("questions that are shown at a time", "host/consent/asking.rs", &["shown: "]),
+    (
+        "questions of one server that are open, and that are shown within a minute",
+        "host/consent/asking.rs",
+        &["waiting: ", "per_minute: "],
+    ),
+    (
+        "what is granted and kept; a definition with it",
+        "host/consent/grants.rs",
+        &["MAX_GRANTS: usize = ", "MAX_BYTES: usize = "],
+    ),
+    ("a file of grants", "host/consent/store.rs", &["MAX_FILE_BYTES: u64 = "]),
+    (
+        "a text in a question, in characters; a difference",
+        "host/consent/question.rs",
+        &["SHOWN: usize = ", "SHOWN_CHANGE: usize = "],
+    ),
+    (
+        "a server of a host starts: the protocol is settled, its tools are listed",
+        "host/builder.rs",
+        &["start_time: "],
+    ),
+    ("the user answers", "host/consent/asking.rs", &["time: "]),
+    ("another process changes the file of grants", "host/consent/turn.rs", &["TURN_TIME: Duration = "]),
+];
