@@ -35,6 +35,7 @@ mod recorder;
 mod recording;
 mod redaction;
 mod repair;
+mod replay;
 mod selection;
 mod sink;
 mod statistics;
@@ -57,6 +58,9 @@ pub use model::{ToolCall, Trajectory};
 pub use recorder::Recorder;
 pub use recording::Recording;
 pub use redaction::Redaction;
+pub use replay::{
+    Difference, REPLAY_MISS, Replay, ReplayOrder, Rerun, RerunOptions, RerunOutcome, RerunReport, ToolsThen, rerun,
+};
 pub use selection::Selection;
 pub use sink::Sink;
 pub use statistics::{Durations, OTHERS, Spread, Statistics, ToolStatistics};
