@@ -140,7 +140,7 @@ impl CallOptions {
         Self { total, resets: Some(false), on_progress: None, input: None, task: None, ..self.clone() }
     }
 
-    pub(super) fn cancel(&self) -> Option<&CancelToken> {
+    pub(crate) fn cancel(&self) -> Option<&CancelToken> {
         self.cancel.as_ref()
     }
 

@@ -197,6 +197,20 @@
 //! | a connection that nobody uses, unless the server says less | 30 s | |
 //! | an answer of a registry of servers, all of it | 30 s | [`answer_time`](crate::http::registry::ServerRegistry::answer_time) |
 //!
+//! # Recordings
+//!
+//! Of the feature `trajectory`, see [its page](super::trajectories).
+//!
+//! | what | default | set by | beyond it |
+//! |---|---|---|---|
+//! | trajectories that are open in one sink | 1,024 | [`Sink::with_max_open`](crate::trajectory::Sink::with_max_open) | not recorded, with a warning; their calls go through |
+//! | what a sink in memory holds | 64 MiB | | lost, and counted |
+//! | lists of tools known to be in the file, writing and reading | 1,024 | | the oldest is written again when it comes again |
+//! | trajectories that are put together at a time, reading | 4,096 | [`Trajectories::max_open`](crate::trajectory::Trajectories::max_open) | the one that was silent for longest counts as over |
+//! | events of one of them, reading | 100,000 | [`Trajectories::max_events`](crate::trajectory::Trajectories::max_events) | passed over, and counted |
+//! | a line of a recording that is read | 256 MiB | | passed over, and counted |
+//! | tools with figures of their own | 1,000 | | counted together |
+//!
 //! # A host
 //!
 //! | what | default | set by | beyond it |

@@ -34,7 +34,15 @@ use crate::tool::{ToolError, caught};
 pub struct PromptRegistry {
     prompts: Arc<Keyed<FnPrompt>>,
     changes: Changes,
+    /// Of this handle alone.
+    #[cfg(feature = "trajectory")]
+    instead: Option<Arc<Instead>>,
 }
+
+/// Fills in in place of the prompts, which are only listed.
+#[cfg(feature = "trajectory")]
+pub(crate) type Instead =
+    dyn Fn(&str, &PromptArguments, &Context) -> Result<GetPromptResult, ToolError> + Send + Sync;
 
 impl PromptRegistry {
     /// Without prompts.
@@ -138,11 +146,21 @@ impl PromptRegistry {
         arguments: &PromptArguments,
         cx: &Context,
     ) -> Result<GetPromptResult, ToolError> {
+        #[cfg(feature = "trajectory")]
+        if let Some(instead) = &self.instead {
+            return caught("prompt", name, || instead(name, arguments, cx));
+        }
         // spec: 2026-07-28 server/prompts#error-handling (unknown prompt: -32602)
         let prompt = self.get(name);
         let prompt =
             prompt.ok_or_else(|| ToolError::invalid_params(format_args!("unknown prompt: {name}")))?;
         caught("prompt", name, || prompt.fill(arguments, cx))
+    }
+
+    /// A handle to the same registry which fills in by `instead`, also what is not listed.
+    #[cfg(feature = "trajectory")]
+    pub(crate) fn answered_by(&self, instead: Arc<Instead>) -> Self {
+        Self { instead: Some(instead), ..self.clone() }
     }
 
     /// Whether an argument of any prompt can be completed.

@@ -43,7 +43,14 @@ pub struct ResourceRegistry {
     resources: Arc<Keyed<FnResource>>,
     templates: Arc<Templates>,
     changes: Changes,
+    /// Of this handle alone.
+    #[cfg(feature = "trajectory")]
+    instead: Option<Arc<Instead>>,
 }
+
+/// Reads in place of the resources, which are only listed.
+#[cfg(feature = "trajectory")]
+pub(crate) type Instead = dyn Fn(&str, &Context) -> Result<ReadResourceResult, ToolError> + Send + Sync;
 
 #[derive(Default)]
 struct Templates {
@@ -55,6 +62,8 @@ struct Templates {
 pub(crate) enum Found {
     Resource(Arc<FnResource>),
     Template(Arc<FnTemplate>, Variables),
+    #[cfg(feature = "trajectory")]
+    Instead(Arc<Instead>),
 }
 
 impl ResourceRegistry {
@@ -231,6 +240,10 @@ impl ResourceRegistry {
     /// # Errors
     /// [`NotFound`] if nothing does, an error of the protocol if it is too long.
     pub(crate) fn find(&self, uri: &str) -> Result<Found, ToolError> {
+        #[cfg(feature = "trajectory")]
+        if let Some(instead) = &self.instead {
+            return Ok(Found::Instead(Arc::clone(instead)));
+        }
         // spec: 2026-07-28 server/resources#security-considerations (servers MUST validate all URIs): besides its length, it
         // must lead to something registered. Comparing costs as much as the address is long.
         if uri.len() > MAX_URI_BYTES {
@@ -247,6 +260,12 @@ impl ResourceRegistry {
             Some(Found::Template(template, variables))
         });
         found.ok_or_else(|| NotFound::at(uri).into())
+    }
+
+    /// A handle to the same registry which reads by `instead`, also what is not listed.
+    #[cfg(feature = "trajectory")]
+    pub(crate) fn answered_by(&self, instead: Arc<Instead>) -> Self {
+        Self { instead: Some(instead), ..self.clone() }
     }
 
     /// Whether listing the resources runs somebody's code.
@@ -290,6 +309,8 @@ impl Found {
         let read = match self {
             Self::Resource(resource) => resource.read(uri, cx),
             Self::Template(template, variables) => template.read(uri, variables, cx),
+            #[cfg(feature = "trajectory")]
+            Self::Instead(read) => return crate::tool::caught("resource", uri, || read(uri, cx)),
         };
         // spec: 2026-07-28 server/resources#error-handling (MUST NOT be an empty list of contents)
         read?.ok_or_else(|| NotFound::at(uri).into())

@@ -41,7 +41,14 @@ use crate::registry::{ChangeListener, Changes, Keyed, RegistryError};
 pub struct ToolRegistry {
     tools: Arc<Keyed<dyn Tool>>,
     changes: Changes,
+    /// Of this handle alone.
+    #[cfg(feature = "trajectory")]
+    instead: Option<Arc<Instead>>,
 }
+
+/// Finds what answers in place of the tools, which are only listed.
+#[cfg(feature = "trajectory")]
+pub(crate) type Instead = dyn Fn(&str) -> Arc<dyn Tool> + Send + Sync;
 
 impl ToolRegistry {
     /// Without tools.
@@ -98,7 +105,17 @@ impl ToolRegistry {
     /// The tool of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        #[cfg(feature = "trajectory")]
+        if let Some(instead) = &self.instead {
+            return Some(instead(name));
+        }
         self.tools.get(name)
+    }
+
+    /// A handle to the same registry which finds another tool for each name, also for those that are not listed.
+    #[cfg(feature = "trajectory")]
+    pub(crate) fn answered_by(&self, instead: Arc<Instead>) -> Self {
+        Self { instead: Some(instead), ..self.clone() }
     }
 
     /// How many tools there are.

@@ -36,6 +36,7 @@ mod recording;
 mod redaction;
 mod repair;
 mod request_event;
+mod replay;
 mod selection;
 mod sink;
 mod statistics;
@@ -59,6 +60,8 @@ pub use recording::Recording;
 pub use redaction::Redaction;
 pub use request_event::{
     ListEvent, ListKind, ListedItem, PromptEvent, ReadEvent, RecordedDecision, RejectedItem, ToolCallRecord,
+pub use replay::{
+    Difference, REPLAY_MISS, Replay, ReplayOrder, Rerun, RerunOptions, RerunOutcome, RerunReport, ToolsThen, rerun,
 };
 pub use selection::Selection;
 pub use sink::Sink;
