@@ -77,7 +77,10 @@ fn results_are_exactly_as_recorded_through_every_door() {
     assert_eq!(call(&replay, "odd", r#"{"n":9007199254740993}"#).expect("recorded"), result);
     assert!(call(&replay, "odd", r#"{"n":9007199254740992}"#).is_err());
     for version in [ProtocolVersion::V2025_11_25, ProtocolVersion::V2026_07_28] {
-        let client = testing::pair_with(Client::builder().versions([version.clone()]), &replay.server().expect("built"));
+        let client = testing::pair_with(
+            Client::builder().versions([version.clone()]),
+            &replay.server().expect("built"),
+        );
         let answer = call(&client.expect("a pair").handle(), "odd", r#" { "n" : 9007199254740993 } "#);
         let answer = answer.expect("recorded");
         assert_eq!((&answer.content, &answer.extra), (&result.content, &result.extra), "{version}");
@@ -153,7 +156,8 @@ fn what_was_under_way_side_by_side_comes_in_any_order() {
         Line::from(event)
     };
     // `slow` spans `b` and `c`, which follow each other; `last` begins after all. Recorded as they ended.
-    let lines = || [event(1, 20, 10, "b"), event(2, 40, 10, "c"), event(3, 10, 60, "slow"), event(4, 100, 5, "last")];
+    let lines =
+        || [event(1, 20, 10, "b"), event(2, 40, 10, "c"), event(3, 10, 60, "slow"), event(4, 100, 5, "last")];
     for order in [["slow", "b", "c", "last"], ["b", "slow", "c", "last"], ["b", "c", "slow", "last"]] {
         let replay = Replay::of_lines(lines());
         for tool in order {
@@ -162,7 +166,9 @@ fn what_was_under_way_side_by_side_comes_in_any_order() {
         replay.finish().expect("as recorded");
     }
     let replay = Replay::of_lines(lines());
-    assert!(miss(call(&replay, "c", "{}")).contains("expected one of tools/call slow {} (event 3), tools/call b"));
+    assert!(
+        miss(call(&replay, "c", "{}")).contains("expected one of tools/call slow {} (event 3), tools/call b")
+    );
     assert!(call(&replay, "slow", "{}").is_ok() && call(&replay, "c", "{}").is_err());
 }
 
@@ -186,12 +192,16 @@ fn errors_come_back_as_they_were() {
     let mut peer = RecordedError::new(ErrorKind::Peer, "unknown tool: nope");
     (peer.code, peer.data) = (Some(-32602), Some(json(r#"{"n":9007199254740993}"#)));
     recorded.push(ToolCallRecord::new("nope", json("{}")).with_error(peer.clone()));
-    recorded.push(ToolCallRecord::new("slow", json("{}")).with_error(RecordedError::new(ErrorKind::Timeout, "60 s")));
+    recorded.push(
+        ToolCallRecord::new("slow", json("{}")).with_error(RecordedError::new(ErrorKind::Timeout, "60 s")),
+    );
     recorded.set_tools(vec![ToolDefinition::new("slow", json(r#"{"type":"object","required":["x"]}"#))]);
     let replay = Replay::of(&recorded);
     let Err(Error::Peer(error)) = call(&replay, "nope", "{}") else { panic!("no error") };
     assert_eq!(RecordedError::from(&error), peer);
-    assert!(matches!(call(&replay, "slow", "{}"), Err(Error::Protocol(text)) if text == "recorded timeout: 60 s"));
+    assert!(
+        matches!(call(&replay, "slow", "{}"), Err(Error::Protocol(text)) if text == "recorded timeout: 60 s")
+    );
 
     let client = testing::pair(&replay.again().server().expect("built")).expect("a pair");
     assert_eq!(client.list_tools().expect("listed").items.len(), 1, "what was not offered is not listed");
@@ -206,23 +216,27 @@ fn errors_come_back_as_they_were() {
 fn a_redaction_is_applied_to_both_sides() {
     // By a closure that would not give the same if it saw its own work.
     let redaction = || {
-        Redaction::new().keys(["token"]).with(|member, json| {
-            (member == "uri").then(|| Json::from(format!("<{}>", json.as_str().len())))
-        })
+        Redaction::new()
+            .keys(["token"])
+            .with(|member, json| (member == "uri").then(|| Json::from(format!("<{}>", json.as_str().len()))))
     };
-    let mut recorded = session(&[("login", r#"{"user":"ada","token":"[redacted]"}"#), ("login", r#"{"token":"seen"}"#)]);
+    let mut recorded =
+        session(&[("login", r#"{"user":"ada","token":"[redacted]"}"#), ("login", r#"{"token":"seen"}"#)]);
     let mut read = recorded.events()[1].clone();
-    read.kind = serde_json::from_value::<Event>(json!({"event": "read", "trajectory": "", "seq": 0, "uri": "<8>",
+    read.kind =
+        serde_json::from_value::<Event>(json!({"event": "read", "trajectory": "", "seq": 0, "uri": "<8>",
         "result": {"contents": [{"uri": "a:b", "text": "c"}]}}))
-    .expect("an event")
-    .kind;
+        .expect("an event")
+        .kind;
     recorded.push(read.kind);
     let replay = Replay::of(&recorded).with_redaction(redaction());
     let told = miss(call(&replay, "login", r#"{"user":"eve","token":"sk-1234"}"#));
     assert!(told.contains("/user: recorded \"ada\", now \"eve\"") && !told.contains("sk-1234"), "{told}");
     assert!(call(&replay, "login", r#"{"user":"ada","token":"sk-1234"}"#).is_ok());
     assert!(call(&replay, "login", r#"{"token":"seen"}"#).is_ok(), "what was recorded without it");
-    let read = replay.read_resource("file:a".into(), &CallOptions::default()).expect("eight characters with the quotes");
+    let read = replay
+        .read_resource("file:a".into(), &CallOptions::default())
+        .expect("eight characters with the quotes");
     assert_eq!(read.contents[0].uri(), "a:b");
 }
 
@@ -250,7 +264,9 @@ fn live() -> Server {
     let mut explain = Prompt::new("explain");
     explain.arguments = Some(vec![PromptArgument::new("topic").with_required(true)]);
     let prompts = PromptRegistry::new()
-        .with(FnPrompt::new(explain, |arguments, _| Ok::<_, ToolError>(format!("Explain {}.", arguments.required("topic")?))))
+        .with(FnPrompt::new(explain, |arguments, _| {
+            Ok::<_, ToolError>(format!("Explain {}.", arguments.required("topic")?))
+        }))
         .expect("valid");
     Server::builder("all", "1.0.0").tools(tools).resources(resources).prompts(prompts).build().expect("built")
 }
@@ -269,7 +285,10 @@ fn tour(caller: &dyn Caller) -> Vec<String> {
     told.push(format!("{:?}", call(caller, "add", r#"{"a":1,"b":2}"#)));
     told.push(format!("{:?}", call(caller, "add", r#"{"a":1}"#)));
     told.push(format!("{:?}", caller.read_resource("docs://page".into(), &options)));
-    told.push(format!("{:?}", caller.read_resource("docs://none".into(), &options).map_err(|e| e.to_string())));
+    told.push(format!(
+        "{:?}",
+        caller.read_resource("docs://none".into(), &options).map_err(|e| e.to_string())
+    ));
     told.push(format!("{:?}", caller.get_prompt("explain".into(), &json(r#"{"topic":"tides"}"#), &options)));
     let missing = caller.get_prompt("explain".into(), &json("{}"), &options);
     told.push(missing.map_err(|e| e.to_string()).expect_err("no topic"));
@@ -284,7 +303,8 @@ fn a_whole_session_is_served_again_as_it_was() {
     let path = std::env::temp_dir().join(format!("tinymcp-replay-{}.jsonl", std::process::id()));
     for version in [ProtocolVersion::V2025_06_18, ProtocolVersion::V2026_07_28] {
         let _ = std::fs::remove_file(&path);
-        let client = testing::pair_with(Client::builder().versions([version.clone()]), &live()).expect("a pair");
+        let client =
+            testing::pair_with(Client::builder().versions([version.clone()]), &live()).expect("a pair");
         let sink = Sink::open(&path).expect("a file");
         let recording = Recorder::new(Arc::new(client.handle()), &sink).begin("tour");
         let first = tour(&recording);
@@ -296,7 +316,8 @@ fn a_whole_session_is_served_again_as_it_was() {
 
         let replay = replay.again();
         let server = replay.server().expect("built");
-        let client = testing::pair_with(Client::builder().versions([version.clone()]), &server).expect("a pair");
+        let client =
+            testing::pair_with(Client::builder().versions([version.clone()]), &server).expect("a pair");
         let handle = client.handle();
         let mut changes = Caller::events(&handle, Filter::new().tools()).expect("listening");
         assert_eq!(tour(&handle), first, "{version}, as a server");
@@ -310,9 +331,13 @@ fn a_whole_session_is_served_again_as_it_was() {
 fn notices_come_at_their_places() {
     let line = |text: &str| Line::parse(text).expect("a line");
     let replay = Replay::of_lines([
-        line(r#"{"event":"call","trajectory":"7","seq":1,"tool":"touch","arguments":{},"result":{"content":[]},"duration_ns":0}"#),
+        line(
+            r#"{"event":"call","trajectory":"7","seq":1,"tool":"touch","arguments":{},"result":{"content":[]},"duration_ns":0}"#,
+        ),
         line(r#"{"event":"notice","trajectory":"7","seq":2,"change":"resource_updated","uri":"a:b"}"#),
-        line(r#"{"event":"call","trajectory":"7","seq":3,"tool":"touch","arguments":{},"result":{"content":[]},"duration_ns":0}"#),
+        line(
+            r#"{"event":"call","trajectory":"7","seq":3,"tool":"touch","arguments":{},"result":{"content":[]},"duration_ns":0}"#,
+        ),
     ]);
     let mut events = replay.events(Filter::new().resource("a:b")).expect("events");
     assert!(events.next_timeout(Duration::ZERO).is_none());
@@ -367,7 +392,9 @@ fn durations_are_replayed_if_asked_for_and_a_cancel_ends_them() {
 #[test]
 fn tools_are_listed_as_they_were_offered_before_the_trajectory() {
     let schema = r#"{"type":"object","properties":{"n":{"maximum":9007199254740993}},"x-odd":[1.0]}"#;
-    let tool = ToolDefinition::new("t", json(schema)).with_title("T").with_output_schema(json(r#"{"type":"object"}"#));
+    let tool = ToolDefinition::new("t", json(schema))
+        .with_title("T")
+        .with_output_schema(json(r#"{"type":"object"}"#));
     let definitions = Definitions::new(vec![tool.clone()]);
     let mut begin = BeginEvent::new("any");
     begin.definitions = Some(definitions.key.clone());

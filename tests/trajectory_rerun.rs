@@ -28,7 +28,8 @@ fn server(fails: bool) -> Server {
     let fail = FnTool::new("fail", "", schema(), move |_, _| {
         if fails { Err(ToolError::protocol(tinymcp::ErrorObject::new(-32000, "no"))) } else { Ok("fine") }
     });
-    let echo = FnTool::new("echo", "", schema(), |arguments: Arguments<'_>, _: &_| arguments.as_str().to_owned());
+    let echo =
+        FnTool::new("echo", "", schema(), |arguments: Arguments<'_>, _: &_| arguments.as_str().to_owned());
     let tools = ToolRegistry::new();
     for tool in [now, fail, echo] {
         tools.register(tool).expect("valid");
@@ -45,7 +46,9 @@ fn recorded(fails: bool, redaction: Redaction) -> Trajectory {
     let recording = Recorder::new(Arc::new(client.handle()), &sink).with_redaction(redaction).begin("any");
     let options = tinymcp::client::CallOptions::default();
     recording.list_tools(&options).expect("tools");
-    for (tool, arguments) in [("now", "{}"), ("fail", "{}"), ("echo", r#"{"token":"sk-1","n":9007199254740993}"#)] {
+    for (tool, arguments) in
+        [("now", "{}"), ("fail", "{}"), ("echo", r#"{"token":"sk-1","n":9007199254740993}"#)]
+    {
         // Some fail, which is recorded.
         let _ = recording.call(tool, Arguments::from_text(arguments).expect("an object"), &options);
     }
@@ -82,7 +85,9 @@ fn another_server_is_told_apart() {
     let live = testing::pair(&server(false)).expect("a pair");
     let report = rerun(&trajectory, &live.handle(), &RerunOptions::new());
     assert_eq!(report.tools.only_recorded, ["new"]);
-    assert!(matches!(&report.requests[1].outcome, RerunOutcome::WorksNow(error) if error.code == Some(-32000)));
+    assert!(
+        matches!(&report.requests[1].outcome, RerunOutcome::WorksNow(error) if error.code == Some(-32000))
+    );
     let text = report.to_string();
     assert!(text.contains("tool new: only recorded") && text.contains("fail: works now"), "{text}");
 
@@ -92,7 +97,9 @@ fn another_server_is_told_apart() {
     assert_eq!(report.tools.only_now, ["new"]);
     assert_eq!((report.different(), report.not_run()), (1, 2), "{report}");
     let report = rerun(&back, &live.handle(), &RerunOptions::new().only(|tool, _| tool == "fail"));
-    assert!(matches!(&report.requests[1].outcome, RerunOutcome::FailsNow(error) if error.kind == ErrorKind::Peer));
+    assert!(
+        matches!(&report.requests[1].outcome, RerunOutcome::FailsNow(error) if error.kind == ErrorKind::Peer)
+    );
     assert_eq!((report.different(), report.not_run()), (1, 2), "{report}");
 }
 
@@ -104,7 +111,8 @@ fn what_was_kept_out_of_the_recording_is_not_sent_in_its_place() {
     let options = RerunOptions::new().with_redaction(redaction());
     let report = rerun(&trajectory, &live.handle(), &options);
     assert_eq!((report.equal(), report.not_run()), (2, 1), "{report}");
-    let options = options.fill_in(|tool, _| (tool == "echo").then(|| json(r#"{"token":"sk-1","n":9007199254740993}"#)));
+    let options =
+        options.fill_in(|tool, _| (tool == "echo").then(|| json(r#"{"token":"sk-1","n":9007199254740993}"#)));
     let report = rerun(&trajectory, &live.handle(), &options);
     assert!(report.is_equal(), "{report}");
 }
@@ -112,8 +120,12 @@ fn what_was_kept_out_of_the_recording_is_not_sent_in_its_place() {
 #[test]
 fn what_was_denied_is_not_made_up_for() {
     let mut trajectory = Trajectory::new("any");
-    trajectory.push(ToolCallRecord::new("delete", json("{}")).with_error(RecordedError::new(ErrorKind::Denied, "policy: no")));
-    let report = rerun(&trajectory, &testing::pair(&server(true)).expect("a pair").handle(), &RerunOptions::new());
+    trajectory.push(
+        ToolCallRecord::new("delete", json("{}"))
+            .with_error(RecordedError::new(ErrorKind::Denied, "policy: no")),
+    );
+    let report =
+        rerun(&trajectory, &testing::pair(&server(true)).expect("a pair").handle(), &RerunOptions::new());
     assert!(report.to_string().ends_with("delete: not run: it was denied: policy: no"), "{report}");
 }
 

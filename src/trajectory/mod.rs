@@ -35,8 +35,8 @@ mod recorder;
 mod recording;
 mod redaction;
 mod repair;
-mod request_event;
 mod replay;
+mod request_event;
 mod selection;
 mod sink;
 mod statistics;
@@ -58,10 +58,12 @@ pub use model::{ToolCall, Trajectory};
 pub use recorder::Recorder;
 pub use recording::Recording;
 pub use redaction::Redaction;
+pub use replay::{
+    Difference, REPLAY_MISS, Replay, ReplayOrder, Rerun, RerunOptions, RerunOutcome, RerunReport, ToolsThen,
+    rerun,
+};
 pub use request_event::{
     ListEvent, ListKind, ListedItem, PromptEvent, ReadEvent, RecordedDecision, RejectedItem, ToolCallRecord,
-pub use replay::{
-    Difference, REPLAY_MISS, Replay, ReplayOrder, Rerun, RerunOptions, RerunOutcome, RerunReport, ToolsThen, rerun,
 };
 pub use selection::Selection;
 pub use sink::Sink;

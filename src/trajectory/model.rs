@@ -159,8 +159,7 @@ impl Trajectory {
     /// The agent's calls, in order: without those that reset an environment, which [`events`](Self::events) has as well.
     pub fn tool_calls(&self) -> impl Iterator<Item = ToolCall<'_>> {
         let resets = self.resets();
-        let calls = self.all_calls().filter(move |call| !resets.contains(&call.event.seq));
-        calls
+        self.all_calls().filter(move |call| !resets.contains(&call.event.seq))
     }
 
     fn all_calls(&self) -> impl Iterator<Item = ToolCall<'_>> {

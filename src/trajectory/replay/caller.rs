@@ -6,9 +6,7 @@ use std::time::Duration;
 use super::Replay;
 use super::run::{Asked, Run};
 use super::script::{Answer, Kind};
-use crate::client::{
-    Address, CallOptions, Caller, Event, EventSource, Events, Filter, List, Placed,
-};
+use crate::client::{Address, CallOptions, Caller, Event, EventSource, Events, Filter, List, Placed};
 use crate::error::{Error, Result};
 use crate::json::Json;
 use crate::protocol::{

@@ -198,7 +198,11 @@ mod tests {
             assert_eq!(told(one, other), Vec::<String>::new(), "{one} {other}");
         }
         let parted: [(&str, &str, &str); 7] = [
-            ("9007199254740993", "9007199254740992", "the whole: recorded 9007199254740993, now 9007199254740992"),
+            (
+                "9007199254740993",
+                "9007199254740992",
+                "the whole: recorded 9007199254740993, now 9007199254740992",
+            ),
             ("1", "1.0", "the whole: recorded 1, now 1.0"),
             (r#"{"a":1}"#, "{}", "/a: recorded 1, now nothing"),
             ("{}", r#"{"a/b~":null}"#, "/a~1b~0: recorded nothing, now null"),

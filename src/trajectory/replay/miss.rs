@@ -92,8 +92,10 @@ impl Miss {
             }
             object
         };
-        let difference = |one: &Difference| json!({"pointer": one.pointer, "recorded": one.recorded, "now": one.now});
-        let differences: Vec<Value> = self.nearest.iter().flat_map(|near| near.differences.iter().map(difference)).collect();
+        let difference =
+            |one: &Difference| json!({"pointer": one.pointer, "recorded": one.recorded, "now": one.now});
+        let differences: Vec<Value> =
+            self.nearest.iter().flat_map(|near| near.differences.iter().map(difference)).collect();
         let data = json!({
             "came": side(&self.came),
             "expected": self.expected.iter().flatten().map(side).collect::<Vec<_>>(),
@@ -162,7 +164,9 @@ impl fmt::Display for Miss {
         write!(f, "replay miss: came {}", self.came)?;
         match self.expected.as_deref() {
             None => {}
-            Some([]) => f.write_str("; expected nothing more, as all that was recorded has been asked for")?,
+            Some([]) => {
+                f.write_str("; expected nothing more, as all that was recorded has been asked for")?
+            }
             Some([one]) => write!(f, "; expected {one}")?,
             Some(several) => {
                 f.write_str("; expected one of")?;

@@ -175,10 +175,10 @@ fn not_run(recorded: &Recorded, options: &RerunOptions, is_over: bool) -> Option
     if let Answer::Failed(RecordedError { kind: ErrorKind::Denied, message, .. }) = &*recorded.answer {
         return Some(format!("it was denied: {message}"));
     }
-    let is_redacted = recorded.arguments.as_str().contains("[redacted]") || recorded.name.contains("[redacted]");
-    let is_filled_in = || {
-        options.fill_in.as_ref().is_some_and(|fill| fill(&recorded.name, &recorded.arguments).is_some())
-    };
+    let is_redacted =
+        recorded.arguments.as_str().contains("[redacted]") || recorded.name.contains("[redacted]");
+    let is_filled_in =
+        || options.fill_in.as_ref().is_some_and(|fill| fill(&recorded.name, &recorded.arguments).is_some());
     (is_redacted && !is_filled_in()).then(|| "something was kept out of its recording".to_owned())
 }
 
@@ -300,7 +300,8 @@ fn tools(trajectory: &Trajectory, caller: &dyn Caller, options: &RerunOptions) -
         match now.get(name) {
             None => tools.only_recorded.push(name.clone()),
             Some(other) => {
-                let (found, _) = super::difference::collect(definition.as_raw(), other.as_raw(), MAX_DIFFERENCES);
+                let (found, _) =
+                    super::difference::collect(definition.as_raw(), other.as_raw(), MAX_DIFFERENCES);
                 if !found.is_empty() {
                     tools.changed.insert(name.clone(), found);
                 }

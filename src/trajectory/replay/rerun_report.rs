@@ -130,7 +130,8 @@ impl fmt::Display for RerunReport {
         write!(f, "{equal} as recorded, {different} different, {not_run} not run")?;
         self.tools.fmt(f)?;
         for one in &self.requests {
-            let mut line = |text: &dyn fmt::Display| write!(f, "\nevent {}, {}: {text}", one.seq, shown(&one.name));
+            let mut line =
+                |text: &dyn fmt::Display| write!(f, "\nevent {}, {}: {text}", one.seq, shown(&one.name));
             match &one.outcome {
                 RerunOutcome::Equal => {}
                 RerunOutcome::Different(found) => found.iter().try_for_each(|one| line(one))?,

@@ -144,7 +144,9 @@ impl Run {
             let expected = self.expected(&state);
             state.missed += 1;
             drop(state);
-            let miss = Miss::find(came, places.first().copied(), expected.as_deref(), &self.script, |at| self.side(at));
+            let miss = Miss::find(came, places.first().copied(), expected.as_deref(), &self.script, |at| {
+                self.side(at)
+            });
             self.keep(&miss);
             return Err(Box::new(miss));
         };
@@ -190,7 +192,8 @@ impl Run {
     /// Makes the shifts that are due.
     fn advance(&self, state: &mut State) -> Vec<Shift> {
         let mut made = Vec::new();
-        while let Some((at, shift)) = self.script.shifts.get(state.shift).filter(|(at, _)| *at <= state.first) {
+        while let Some((at, shift)) = self.script.shifts.get(state.shift).filter(|(at, _)| *at <= state.first)
+        {
             // What was there at the beginning is no news.
             let is_news = *at > 0 || matches!(shift, Shift::Notice(_));
             match shift {
@@ -207,10 +210,12 @@ impl Run {
 
     fn everything(&self) -> Offer {
         let shifts = || self.script.shifts.iter().map(|(_, shift)| shift);
-        let tools = shifts().filter_map(|shift| if let Shift::Tools(some) = shift { Some(some) } else { None });
+        let tools =
+            shifts().filter_map(|shift| if let Shift::Tools(some) = shift { Some(some) } else { None });
         let resources =
             shifts().filter_map(|shift| if let Shift::Resources(some) = shift { Some(some) } else { None });
-        let prompts = shifts().filter_map(|shift| if let Shift::Prompts(some) = shift { Some(some) } else { None });
+        let prompts =
+            shifts().filter_map(|shift| if let Shift::Prompts(some) = shift { Some(some) } else { None });
         Offer {
             tools: union(tools, |tool| tool.name.clone()),
             resources: union(resources, |placed| (placed.server.clone(), placed.item.uri.clone())),
@@ -325,7 +330,8 @@ impl Forms {
 
     /// Whether a request that came in is this one.
     fn is(&self, came: &Side) -> bool {
-        let is = |name: &str, arguments: &Json| name == came.name && asks_the_same(arguments, &came.arguments);
+        let is =
+            |name: &str, arguments: &Json| name == came.name && asks_the_same(arguments, &came.arguments);
         let again = self.redacted_name.as_ref().zip(self.redacted.as_ref());
         is(&self.name, &self.recorded) || again.is_some_and(|(name, arguments)| is(name, arguments))
     }

@@ -9,9 +9,10 @@ use crate::json::{FromJson, Json, Members};
 use crate::protocol::{
     CallToolResult, GetPromptResult, Prompt, PromptArgument, ReadResourceResult, Resource, ToolDefinition,
 };
-use crate::trajectory::event::{Event, EventKind, ListEvent, ListKind, NoticeEvent, NoticeKind};
+use crate::trajectory::event::{Event, EventKind, NoticeEvent, NoticeKind};
 use crate::trajectory::failure::RecordedError;
 use crate::trajectory::format::{Definitions, Line};
+use crate::trajectory::request_event::{ListEvent, ListKind};
 
 /// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -179,7 +180,8 @@ impl Script {
 
     /// Makes up what nobody listed from what was asked for, and offers from the beginning what is offered first.
     pub(super) fn complete(&mut self) {
-        let has = |shifts: &[(usize, Shift)], want: fn(&Shift) -> bool| shifts.iter().any(|(_, shift)| want(shift));
+        let has =
+            |shifts: &[(usize, Shift)], want: fn(&Shift) -> bool| shifts.iter().any(|(_, shift)| want(shift));
         let mut made_up = Vec::new();
         if !has(&self.shifts, |shift| matches!(shift, Shift::Tools(_))) {
             let tools = self.names(Kind::Call).into_keys().map(any_tool).collect::<Vec<_>>();

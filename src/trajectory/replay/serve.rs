@@ -195,7 +195,11 @@ impl Tool for Answering {
     fn parameters(&self) -> &Json {
         &self.parameters
     }
-    fn execute(&self, arguments: Arguments<'_>, cx: &Context) -> std::result::Result<CallToolResult, ToolError> {
+    fn execute(
+        &self,
+        arguments: Arguments<'_>,
+        cx: &Context,
+    ) -> std::result::Result<CallToolResult, ToolError> {
         match self.replay.answer_server(Kind::Call, &self.name, &arguments.to_json(), cx)? {
             Answer::Call(result) => Ok(result),
             _ => Err(ToolError::unknown_tool(&self.name)),
@@ -243,13 +247,14 @@ impl Replay {
         }
         if has.contains(&ListKindOf::Prompts) {
             let replay = self.clone();
-            builder = builder.prompts(self.served.prompts.answered_by(Arc::new(move |name, arguments, cx| {
-                let arguments = Json::new(arguments.as_map())?;
-                match replay.answer_server(Kind::Prompt, name, &arguments, cx)? {
-                    Answer::Prompt(result) => Ok(result),
-                    _ => Err(ToolError::new("no prompt")),
-                }
-            })));
+            builder =
+                builder.prompts(self.served.prompts.answered_by(Arc::new(move |name, arguments, cx| {
+                    let arguments = Json::new(arguments.as_map())?;
+                    match replay.answer_server(Kind::Prompt, name, &arguments, cx)? {
+                        Answer::Prompt(result) => Ok(result),
+                        _ => Err(ToolError::new("no prompt")),
+                    }
+                })));
         }
         let server = builder.build()?;
         self.served.add(server.handle());
