@@ -355,8 +355,9 @@ fn failures_are_recorded_and_the_member_begins_again() {
     all.reset(&[3, 3]).expect("resets");
     drop(all);
     let all = read(&sink);
-    let broken = all.iter().filter_map(|one| Some((one, Episode(one).done().filter(|done| done.truncated)?)));
-    let (trajectory, done) = broken.last().expect("the one that broke");
+    let mut broken =
+        all.iter().filter_map(|one| Some((one, Episode(one).done().filter(|done| done.truncated)?)));
+    let (trajectory, done) = broken.next_back().expect("the one that broke");
     assert_eq!((done.steps, done.total_reward), (3, Some(0.5)));
     let steps = Episode(trajectory).steps().len();
     let last = Episode(trajectory).steps()[steps - 1].clone();

@@ -400,7 +400,7 @@ fn tools_are_listed_as_they_were_offered_before_the_trajectory() {
     begin.definitions = Some(definitions.key.clone());
     let lines = [Line::Definitions(definitions), Line::from(Event::new("7", 0, EventKind::from(begin)))];
     let replay = Replay::of_lines(lines);
-    assert_eq!(replay.list_tools(&CallOptions::default()).expect("tools").items, [tool.clone()]);
+    assert_eq!(replay.list_tools(&CallOptions::default()).expect("tools").items, std::slice::from_ref(&tool));
     // Its output schema is not compared with what was recorded, whatever that is.
     let client = testing::pair(&replay.server().expect("built")).expect("a pair");
     let listed = client.list_tools().expect("tools").items;
