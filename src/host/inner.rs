@@ -66,10 +66,14 @@ impl Inner {
     /// # Errors
     /// When there is none of this name.
     pub(super) fn member(&self, name: &str) -> Result<Arc<Member>> {
+        let member = self.members.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+        member.ok_or_else(|| self.unknown(name))
+    }
+
+    fn unknown(&self, name: &str) -> Error {
         let members = self.members.read().unwrap_or_else(PoisonError::into_inner);
-        let known = || members.keys().map(|name| &**name).collect::<Vec<_>>().join(", ");
-        let member = members.get(name).cloned();
-        member.ok_or_else(|| Error::InvalidUse(format!("there is no server {name:?}, but: {}", known())))
+        let known = members.keys().map(|name| &**name).collect::<Vec<_>>().join(", ");
+        Error::InvalidUse(format!("there is no server {name:?}, but: {known}"))
     }
 
     pub(super) fn tell(&self, event: HostEvent) {
@@ -345,8 +349,9 @@ impl Inner {
     /// # Errors
     /// When there is none of this name, or its process cannot be ended.
     pub(super) fn remove(&self, name: &str) -> Result<CloseReport> {
-        let member = self.member(name)?;
-        self.members.write().unwrap_or_else(PoisonError::into_inner).remove(name);
+        let removed = self.members.write().unwrap_or_else(PoisonError::into_inner).remove(name);
+        // Who takes it out ends it: another may have added one of this name since.
+        let member = removed.ok_or_else(|| self.unknown(name))?;
         self.end(&member).unwrap_or_else(|| Ok(CloseReport::default()))
     }
 
