@@ -65,6 +65,8 @@ fn promised(source: &str) -> String {
 fn check(name: &str, source: &str) {
     let folder = Folder::new(name);
     let printed = output(Command::new(example(name)).env("TMPDIR", &folder.0).env("HOME", &folder.0));
+    // Under a host, which the agent has if it can, tools have the name of their server before their own.
+    let printed = printed.replace("notes__", "");
     let mut words: Vec<String> = printed.split(' ').map(str::to_owned).collect();
     for word in &mut words {
         if let Some(at) = word.find(&*folder.0.to_string_lossy()) {
