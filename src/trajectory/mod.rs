@@ -65,10 +65,10 @@ pub use replay::{
     Difference, REPLAY_MISS, Replay, ReplayOrder, Rerun, RerunOptions, RerunOutcome, RerunReport, ToolsThen,
     rerun,
 };
+pub use report::{Report, ReportSummary, report};
 pub use request_event::{
     ListEvent, ListKind, ListedItem, PromptEvent, ReadEvent, RecordedDecision, RejectedItem, ToolCallRecord,
 };
-pub use report::{Report, ReportSummary, report};
 pub use selection::Selection;
 pub use sink::Sink;
 pub use statistics::{Durations, OTHERS, Spread, Statistics, ToolStatistics};

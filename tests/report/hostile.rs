@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use tinymcp::json::Json;
 use tinymcp::protocol::{CallToolResult, Content, ResourceContents};
 use tinymcp::trajectory::{
-    BeginEvent, DoneEvent, EndEvent, ErrorKind, Event, EventKind, Line, MessageEvent, RecordedError, Speaker, StepEvent,
-    ToolCallRecord, TurnEvent,
+    BeginEvent, DoneEvent, EndEvent, ErrorKind, Event, EventKind, Line, MessageEvent, RecordedError, Speaker,
+    StepEvent, ToolCallRecord, TurnEvent,
 };
 
 /// Each would call `attacked()`, load something from `attack.example`, or leave the page, if it were markup anywhere.
@@ -91,37 +91,76 @@ pub(crate) fn write(path: &Path) {
             at_us += took_us + 900;
             put(event);
         };
-        next(BeginEvent::new(format!("Make the tests of task {n} pass: the parser drops the last line")).into(), 200, 0);
+        next(
+            BeginEvent::new(format!("Make the tests of task {n} pass: the parser drops the last line"))
+                .into(),
+            200,
+            0,
+        );
         for turn in 1..=3 + n % 4 {
-            next(TurnEvent::from(["I look at the failing test first.", "The loop ends one line early; I change its condition.", "Now the tests again."][usize::try_from(turn % 3).expect("small")]).into(), 40_000, turn);
+            next(
+                TurnEvent::from(
+                    [
+                        "I look at the failing test first.",
+                        "The loop ends one line early; I change its condition.",
+                        "Now the tests again.",
+                    ][usize::try_from(turn % 3).expect("small")],
+                )
+                .into(),
+                40_000,
+                turn,
+            );
             let call = |server: &str, tool: &str, arguments: Value, took: u64| {
-                let mut call = ToolCallRecord::new(tool, arguments).with_duration(std::time::Duration::from_micros(took));
+                let mut call = ToolCallRecord::new(tool, arguments)
+                    .with_duration(std::time::Duration::from_micros(took));
                 call.server = Some(server.to_owned());
                 call
             };
             let read = call("files", "files__read", json!({"path": format!("src/parser_{turn}.rs"), "from": 9_007_199_254_740_993_u64}), 700 + 130 * n)
                 .with_result(CallToolResult::text("fn lines(text: &str) -> usize {\n    text.matches('\\n').count() // 😀 and \u{202e}gnirts\u{202c}, \u{1b}[31mred\u{1b}[0m\n}\n"));
             next(read.into(), 800 + 130 * n, turn);
-            let mut run = call("tests", "tests__run", json!({"filter": "parser", "seed": n}), 21_000 + 4_000 * turn);
+            let mut run =
+                call("tests", "tests__run", json!({"filter": "parser", "seed": n}), 21_000 + 4_000 * turn);
             run = if (n + turn) % 5 == 0 {
-                run.with_result(CallToolResult::error("test parser::last_line ... FAILED\nassertion failed: left 2, right 3"))
+                run.with_result(CallToolResult::error(
+                    "test parser::last_line ... FAILED\nassertion failed: left 2, right 3",
+                ))
             } else {
-                run.with_result(CallToolResult::structured(&json!({"passed": 40 + turn, "failed": 0, "of": 9_007_199_254_740_993_u64})).expect("JSON"))
+                run.with_result(
+                    CallToolResult::structured(
+                        &json!({"passed": 40 + turn, "failed": 0, "of": 9_007_199_254_740_993_u64}),
+                    )
+                    .expect("JSON"),
+                )
             };
             next(run.into(), 22_000 + 4_000 * turn, turn);
             let mut step = StepEvent::new(turn, "tests__run");
-            step.reward = Some(if (n + turn) % 5 == 0 { -0.25 } else { 0.1 * f64::from(u32::try_from(n).expect("small")) });
+            step.reward = Some(if (n + turn) % 5 == 0 {
+                -0.25
+            } else {
+                0.1 * f64::from(u32::try_from(n).expect("small"))
+            });
             next(step.into(), 0, turn);
         }
         if n == 3 {
             let blob = "QUFB".repeat(2 << 20);
-            next(ToolCallRecord::new("files__photo", json!({})).with_result(CallToolResult::new(vec![Content::image(blob, "image/png"), Content::text("long ".repeat(1_700_000))])).into(), 90_000, 9);
+            next(
+                ToolCallRecord::new("files__photo", json!({}))
+                    .with_result(CallToolResult::new(vec![
+                        Content::image(blob, "image/png"),
+                        Content::text("long ".repeat(1_700_000)),
+                    ]))
+                    .into(),
+                90_000,
+                9,
+            );
         }
         let mut done = DoneEvent::default();
         (done.terminated, done.steps) = (true, 3 + n % 4);
         next(done.into(), 0, 9);
         let mut end = EndEvent::default();
-        (end.success, end.answer) = (Some(n % 3 != 0), Some("The loop counted line breaks; now it counts lines.".to_owned()));
+        (end.success, end.answer) =
+            (Some(n % 3 != 0), Some("The loop counted line breaks; now it counts lines.".to_owned()));
         next(end.into(), 0, 9);
         time_us = began + at_us;
     }

@@ -53,7 +53,14 @@ pub(super) struct Activity {
 }
 
 impl Activity {
-    pub(super) fn add(&mut self, server: Option<&str>, start_us: u64, length_ns: u64, is_error: bool, number: Option<u64>) {
+    pub(super) fn add(
+        &mut self,
+        server: Option<&str>,
+        start_us: u64,
+        length_ns: u64,
+        is_error: bool,
+        number: Option<u64>,
+    ) {
         let lane = self.lanes.of(server);
         self.calls += 1;
         if self.bars.len() < MAX_BARS {
@@ -115,7 +122,11 @@ impl Activity {
     pub(super) fn draw(&self) -> (String, String) {
         let names = self.lanes.names();
         if !self.is_full {
-            let label = format!("A timeline of {} on {}", several(self.calls, "call"), several(names.len() as u64, "server"));
+            let label = format!(
+                "A timeline of {} on {}",
+                several(self.calls, "call"),
+                several(names.len() as u64, "server")
+            );
             return (chart::timeline(names, &self.bars, 1000, &label), label);
         }
         let used = self.parts.iter().filter_map(|lane| lane.iter().rposition(|(calls, _)| *calls > 0)).max();

@@ -174,7 +174,10 @@ pub(super) fn rewards(points: &[Reward], label: &str) -> String {
     for (i, point) in points.iter().enumerate() {
         let (x, top, bottom) = (x(i), y(point.max), y(point.min));
         if bottom - top > 1.0 {
-            let _ = write!(svg, "<line class=\"range\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top:.1}\" y2=\"{bottom:.1}\"/>");
+            let _ = write!(
+                svg,
+                "<line class=\"range\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top:.1}\" y2=\"{bottom:.1}\"/>"
+            );
         }
         let class = match (point.successes, point.failures) {
             (0, 0) => "n",
@@ -203,7 +206,10 @@ fn begin(height: f64, label: &str) -> String {
 
 fn lane_name(svg: &mut String, name: &str, top: f64, height: f64, lane: usize) {
     if lane % 2 == 0 {
-        let _ = write!(svg, "<rect class=\"lane\" x=\"0\" y=\"{top:.1}\" width=\"{WIDTH}\" height=\"{height:.1}\"/>");
+        let _ = write!(
+            svg,
+            "<rect class=\"lane\" x=\"0\" y=\"{top:.1}\" width=\"{WIDTH}\" height=\"{height:.1}\"/>"
+        );
     }
     let _ = write!(svg, "<text x=\"4\" y=\"{:.1}\">", top + height / 2.0 + 4.0);
     escape::attribute(svg, &escape::line(name, 20));
@@ -241,10 +247,14 @@ mod tests {
 
     #[test]
     fn odd_numbers_leave_no_holes_in_a_drawing() {
-        let point = |value: f64| Reward { number: 1, sum: value, min: value, max: value, successes: 0, failures: 1 };
+        let point =
+            |value: f64| Reward { number: 1, sum: value, min: value, max: value, successes: 0, failures: 1 };
         for values in [&[0.0][..], &[f64::MAX, -f64::MAX], &[f64::INFINITY, 1.0], &[f64::NAN], &[]] {
             let svg = rewards(&values.iter().map(|value| point(*value)).collect::<Vec<_>>(), "\"<>");
-            assert!(!svg.contains("NaN\"") && !svg.contains("inf") && !svg.contains("\"<>"), "{values:?} {svg}");
+            assert!(
+                !svg.contains("NaN\"") && !svg.contains("inf") && !svg.contains("\"<>"),
+                "{values:?} {svg}"
+            );
         }
         let bar = Bar { lane: 0, start: u64::MAX, length: u64::MAX, is_error: true, number: Some(1) };
         let svg = timeline(&["a".into()], &[bar, Bar { start: 0, lane: 9, ..bar }], 1000, "x");
@@ -256,7 +266,11 @@ mod tests {
         let bar = |start, length| Bar { lane: 0, start, length, is_error: false, number: Some(start) };
         let rows = |bars: &[Bar]| {
             let svg = timeline(&["a".into()], bars, 1, "x");
-            let mut places: Vec<_> = svg.split("class=\"g\"").skip(1).map(|rect| rect.split('"').nth(3).map(str::to_owned)).collect();
+            let mut places: Vec<_> = svg
+                .split("class=\"g\"")
+                .skip(1)
+                .map(|rect| rect.split('"').nth(3).map(str::to_owned))
+                .collect();
             places.sort();
             places.dedup();
             places.len()

@@ -97,9 +97,7 @@ impl Episode {
 
     /// The reward for all of it.
     pub(super) fn total_reward(&self) -> Option<f64> {
-        self.end_reward.or(self.rewards).or_else(|| {
-            (!self.done.is_empty()).then(|| self.done.iter().sum())
-        })
+        self.end_reward.or(self.rewards).or_else(|| (!self.done.is_empty()).then(|| self.done.iter().sum()))
     }
 
     /// Whether a call can be drawn.
@@ -149,7 +147,10 @@ impl Episode {
             out.push_str("</p>");
         }
         if !self.bars.is_empty() {
-            let label = format!("The calls of this trajectory over time, on {}", several(self.lanes.names().len() as u64, "server"));
+            let label = format!(
+                "The calls of this trajectory over time, on {}",
+                several(self.lanes.names().len() as u64, "server")
+            );
             out.push_str(&chart::timeline(self.lanes.names(), &self.bars, 1, &label));
         }
         out.push_str(&self.html);

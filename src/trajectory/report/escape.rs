@@ -11,7 +11,9 @@ fn is_hidden(c: char, before: Option<char>) -> bool {
         '\n' | '\t' => false,
         // They join letters and emoji; after ASCII they only hide something.
         '\u{200c}' | '\u{200d}' => before.is_none_or(|before| before.is_ascii()),
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}' => true,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}' => {
+            true
+        }
         '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => true,
         '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}' => true,
         '\u{e0000}'..='\u{e0fff}' | '\u{f0000}'..='\u{10ffff}' | '\u{e000}'..='\u{f8ff}' => true,
@@ -112,7 +114,20 @@ mod tests {
 
     #[test]
     fn what_would_not_be_seen_is_shown_by_its_number() {
-        for c in ['\0', '\u{7}', '\u{1b}', '\r', '\u{7f}', '\u{85}', '\u{200b}', '\u{202e}', '\u{2066}', '\u{2028}', '\u{feff}', '\u{e0041}'] {
+        for c in [
+            '\0',
+            '\u{7}',
+            '\u{1b}',
+            '\r',
+            '\u{7f}',
+            '\u{85}',
+            '\u{200b}',
+            '\u{202e}',
+            '\u{2066}',
+            '\u{2028}',
+            '\u{feff}',
+            '\u{e0041}',
+        ] {
             assert_eq!(html(&format!("a{c}b")), format!("a<i class=\"c\">U+{:04X}</i>b", u32::from(c)));
         }
         // What has a look of its own stays.

@@ -8,9 +8,7 @@ use super::escape;
 use super::pretty::pretty;
 use super::words::{count, several};
 use crate::json::Json;
-use crate::protocol::{
-    CallToolResult, Content, GetPromptResult, ReadResourceResult, ResourceContents,
-};
+use crate::protocol::{CallToolResult, Content, GetPromptResult, ReadResourceResult, ResourceContents};
 use crate::trajectory::failure::RecordedError;
 
 /// What is said of a value that is not shown whole points here: the line of the event.
@@ -145,7 +143,9 @@ impl Body {
         let structured = result.structured_content.as_ref().map(Json::as_str);
         for content in result.content.iter().take(MAX_BLOCKS) {
             match content.as_text() {
-                Some(text) if structured == Some(text) => self.label("Result", "text: the structured content once more"),
+                Some(text) if structured == Some(text) => {
+                    self.label("Result", "text: the structured content once more")
+                }
                 _ => self.content("Result", content),
             }
         }
@@ -156,7 +156,9 @@ impl Body {
         if result.content.is_empty() && structured.is_none() {
             self.label("Result", "without content");
         }
-        for (label, meta) in [("Metadata of the result", result.meta.as_ref()), ("Further members", Some(&result.extra))] {
+        for (label, meta) in
+            [("Metadata of the result", result.meta.as_ref()), ("Further members", Some(&result.extra))]
+        {
             if let Some(meta) = meta.filter(|meta| !meta.is_empty()) {
                 self.value(label, meta);
             }

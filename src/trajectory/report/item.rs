@@ -87,7 +87,9 @@ impl Told {
             duration_ns: None,
             is_error: false,
         };
-        let failed = |error: &Option<RecordedError>| error.as_ref().map(|error| error.message.clone()).unwrap_or_default();
+        let failed = |error: &Option<RecordedError>| {
+            error.as_ref().map(|error| error.message.clone()).unwrap_or_default()
+        };
         match &event.kind {
             EventKind::Begin(begin) => plain("begin", "", &begin.task),
             EventKind::Turn(turn) => {
@@ -132,14 +134,24 @@ impl Told {
             EventKind::Reset(reset) => Self {
                 duration_ns: Some(reset.duration_ns),
                 is_error: reset.error.is_some(),
-                ..plain("reset", &reset.seed.map(|seed| format!("seed {seed}")).unwrap_or_default(), &failed(&reset.error))
+                ..plain(
+                    "reset",
+                    &reset.seed.map(|seed| format!("seed {seed}")).unwrap_or_default(),
+                    &failed(&reset.error),
+                )
             },
             EventKind::Step(step) => Self {
                 duration_ns: Some(step.duration_ns),
                 is_error: step.error.is_some(),
-                ..plain("step", &format!("{} {}", step.step, escape::line(&step.tool, LINE_CHARS)), &reward(step.reward))
+                ..plain(
+                    "step",
+                    &format!("{} {}", step.step, escape::line(&step.tool, LINE_CHARS)),
+                    &reward(step.reward),
+                )
             },
-            EventKind::Reward(one) => plain("reward", &words::number(one.value), one.source.as_deref().unwrap_or_default()),
+            EventKind::Reward(one) => {
+                plain("reward", &words::number(one.value), one.source.as_deref().unwrap_or_default())
+            }
             EventKind::Done(done) => {
                 let how = match (done.terminated, done.truncated) {
                     (true, _) => "terminated",
@@ -232,7 +244,7 @@ fn fill(body: &mut Body, event: &Event) {
 fn after(
     body: &mut Body,
     error: Option<&RecordedError>,
-    decision: Option<&crate::trajectory::event::RecordedDecision>,
+    decision: Option<&crate::trajectory::request_event::RecordedDecision>,
 ) {
     if let Some(error) = error {
         body.error(error);

@@ -146,7 +146,11 @@ impl Report {
     ///
     /// # Errors
     /// When the recording cannot be read, as [`Lines`], or the page cannot be written.
-    pub fn write_file(&self, recording: impl AsRef<Path>, page: impl AsRef<Path>) -> io::Result<ReportSummary> {
+    pub fn write_file(
+        &self,
+        recording: impl AsRef<Path>,
+        page: impl AsRef<Path>,
+    ) -> io::Result<ReportSummary> {
         let recording = recording.as_ref();
         let mut lines = Lines::open(recording)?;
         let named = recording.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -317,7 +321,9 @@ impl Gathered {
         };
         let values = self.room_of_values();
         let told = [values, 0].into_iter().map(|values| item::tell(event, self.number, place, values));
-        let Some(told) = told.take(if room == 0 { 0 } else { 2 }).find(|told| told.html.len() + BAR_BYTES <= room) else {
+        let Some(told) =
+            told.take(if room == 0 { 0 } else { 2 }).find(|told| told.html.len() + BAR_BYTES <= room)
+        else {
             self.summary.left_out_events += 1;
             open.episode.leave_out(place.offset);
             return None;
@@ -330,7 +336,13 @@ impl Gathered {
         if let EventKind::Call(call) = &event.kind {
             if open.episode.has_room() {
                 let lane = open.episode.lanes.of(call.server.as_deref());
-                let bar = Bar { lane, start: event.at_ns, length: call.duration_ns, is_error: call.is_error, number: Some(number) };
+                let bar = Bar {
+                    lane,
+                    start: event.at_ns,
+                    length: call.duration_ns,
+                    is_error: call.is_error,
+                    number: Some(number),
+                };
                 open.episode.bars.push(bar);
                 cost += BAR_BYTES;
             }
@@ -387,15 +399,32 @@ impl Gathered {
         let mut limits = Vec::new();
         let mut say = |number: u64, one: &str, rest: &str| {
             if number > 0 {
-                limits.push(format!("{}{rest}", words::several(number, one).replace("trajectorys", "trajectories")));
+                limits.push(format!(
+                    "{}{rest}",
+                    words::several(number, one).replace("trajectorys", "trajectories")
+                ));
             }
         };
-        say(summary.left_out_trajectories, "trajectory", " counted in the figures but not shown, as the page is limited");
-        say(summary.left_out_events, "event", " counted in the figures but not shown, as the page is limited; the places of their records are said in their trajectories");
-        say(summary.cut_values, "value", " shown by the beginning alone, with the length and the place of the record in the recording");
+        say(
+            summary.left_out_trajectories,
+            "trajectory",
+            " counted in the figures but not shown, as the page is limited",
+        );
+        say(
+            summary.left_out_events,
+            "event",
+            " counted in the figures but not shown, as the page is limited; the places of their records are said in their trajectories",
+        );
+        say(
+            summary.cut_values,
+            "value",
+            " shown by the beginning alone, with the length and the place of the record in the recording",
+        );
         say(summary.broken_lines, "line", " of the recording could not be read");
         if summary.is_torn {
-            limits.push("The last line of the recording is torn, as a program leaves it that was killed".to_owned());
+            limits.push(
+                "The last line of the recording is torn, as a program leaves it that was killed".to_owned(),
+            );
         }
         limits
     }

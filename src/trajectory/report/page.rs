@@ -26,10 +26,18 @@ pub(super) fn head(gathered: &Gathered, title: &str, limits: &[String]) -> Strin
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-{SCRIPT_HASH}'; style-src 'sha256-{STYLE_HASH}'; base-uri 'none'; form-action 'none'\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"referrer\" content=\"no-referrer\">\n<title>"
     );
     escape::attribute(&mut out, title);
-    let _ = write!(out, "</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#episodes\">Skip to the trajectories</a>\n<header>\n<h1>");
+    let _ = write!(
+        out,
+        "</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#episodes\">Skip to the trajectories</a>\n<header>\n<h1>"
+    );
     escape::text(&mut out, title, 4000);
     out.push_str("</h1>\n<p class=\"sub\">");
-    let _ = write!(out, "{} in a recording of {}", several(gathered.trajectories, "trajectory").replace("trajectorys", "trajectories"), several(gathered.bytes, "byte"));
+    let _ = write!(
+        out,
+        "{} in a recording of {}",
+        several(gathered.trajectories, "trajectory").replace("trajectorys", "trajectories"),
+        several(gathered.bytes, "byte")
+    );
     if let Some((first, last)) = gathered.times {
         let _ = write!(out, ", {} to {}", words::time(first), words::time(last));
     }
@@ -74,7 +82,14 @@ fn cards(out: &mut String, gathered: &Gathered) {
     let mut cards = vec![
         ("Trajectories", count(gathered.trajectories)),
         ("Calls", count(gathered.statistics.calls())),
-        ("Errors", format!("{} ({})", count(gathered.statistics.errors()), percent(gathered.statistics.errors(), gathered.statistics.calls()))),
+        (
+            "Errors",
+            format!(
+                "{} ({})",
+                count(gathered.statistics.errors()),
+                percent(gathered.statistics.errors(), gathered.statistics.calls())
+            ),
+        ),
     ];
     let judged = gathered.successes + gathered.failures;
     if judged > 0 {
@@ -98,7 +113,10 @@ fn timeline(out: &mut String, gathered: &Gathered) {
         return;
     }
     let (svg, label) = gathered.activity.draw();
-    let _ = write!(out, "<section id=\"servers\">\n<h2>Calls over time, per server</h2>\n<p class=\"note\">{label}.</p>{svg}<ul class=\"legend\"><li><span class=\"key\"></span>calls</li><li><span class=\"key f\"></span>errors</li></ul>\n</section>\n");
+    let _ = write!(
+        out,
+        "<section id=\"servers\">\n<h2>Calls over time, per server</h2>\n<p class=\"note\">{label}.</p>{svg}<ul class=\"legend\"><li><span class=\"key\"></span>calls</li><li><span class=\"key f\"></span>errors</li></ul>\n</section>\n"
+    );
 }
 
 fn rewards(out: &mut String, gathered: &Gathered) {
@@ -107,12 +125,23 @@ fn rewards(out: &mut String, gathered: &Gathered) {
         return;
     }
     let episodes = several(gathered.rewards.number(), "episode");
-    let label = format!("Rewards of {episodes} in the order in which they ended: mean {}", words::number(gathered.rewards.mean()));
+    let label = format!(
+        "Rewards of {episodes} in the order in which they ended: mean {}",
+        words::number(gathered.rewards.mean())
+    );
     let _ = write!(out, "<section id=\"rewards\">\n<h2>Reward per episode</h2>\n<p class=\"note\">{label}.");
     if gathered.rewards.each() > 1 {
-        let _ = write!(out, " Each point is the mean of {} after each other, and the line through it reaches from the least to the greatest.", gathered.rewards.each());
+        let _ = write!(
+            out,
+            " Each point is the mean of {} after each other, and the line through it reaches from the least to the greatest.",
+            gathered.rewards.each()
+        );
     }
-    let _ = write!(out, "</p>{}<ul class=\"legend\"><li><span class=\"key s\"></span>success</li><li><span class=\"key f\"></span>failure, a cross</li><li><span class=\"key\"></span>not judged, or both</li></ul>\n</section>\n", chart::rewards(points, &label));
+    let _ = write!(
+        out,
+        "</p>{}<ul class=\"legend\"><li><span class=\"key s\"></span>success</li><li><span class=\"key f\"></span>failure, a cross</li><li><span class=\"key\"></span>not judged, or both</li></ul>\n</section>\n",
+        chart::rewards(points, &label)
+    );
 }
 
 fn tools(out: &mut String, gathered: &Gathered) {
@@ -127,17 +156,33 @@ fn tools(out: &mut String, gathered: &Gathered) {
         out.push_str("<tr><th scope=\"row\">");
         escape::text(out, &escape::line(name, 120), 1200);
         let class = if one.errors() > 0 { " class=\"bad\"" } else { "" };
-        let _ = write!(out, "</th><td>{}</td><td{class}>{}</td><td>{}</td>", count(one.calls()), count(one.errors()), percent(one.errors(), one.calls()));
+        let _ = write!(
+            out,
+            "</th><td>{}</td><td{class}>{}</td><td>{}</td>",
+            count(one.calls()),
+            count(one.errors()),
+            percent(one.errors(), one.calls())
+        );
         let durations = one.durations();
-        for time in [durations.mean(), durations.percentile(50.0), durations.percentile(95.0), durations.percentile(99.0), durations.max()] {
-            let ns = time.map(crate::trajectory::event::nanoseconds);
+        for time in [
+            durations.mean(),
+            durations.percentile(50.0),
+            durations.percentile(95.0),
+            durations.percentile(99.0),
+            durations.max(),
+        ] {
+            let ns = time.map(crate::trajectory::request_event::nanoseconds);
             let _ = write!(out, "<td>{}</td>", ns.map_or_else(|| "–".to_owned(), words::duration));
         }
         out.push_str("</tr>");
     }
     out.push_str("</tbody></table></div>\n");
     if tools.len() > MAX_ROWS {
-        let _ = write!(out, "<p class=\"cut\">{} more tools, with fewer calls, are not shown.</p>", count((tools.len() - MAX_ROWS) as u64));
+        let _ = write!(
+            out,
+            "<p class=\"cut\">{} more tools, with fewer calls, are not shown.</p>",
+            count((tools.len() - MAX_ROWS) as u64)
+        );
     }
     out.push_str("</section>\n");
 }

@@ -42,7 +42,8 @@ impl Rewards {
             None => self.points.push(one),
         }
         if self.points.len() > MAX_POINTS {
-            self.points = self.points.chunks(2).map(|two| two.iter().skip(1).fold(two[0], |a, b| sum(&a, b))).collect();
+            self.points =
+                self.points.chunks(2).map(|two| two.iter().skip(1).fold(two[0], |a, b| sum(&a, b))).collect();
             self.each *= 2;
         }
     }

@@ -84,7 +84,9 @@ mod tests {
     fn they_read_well() {
         assert_eq!((count(0), count(999), count(8_388_608)), ("0".into(), "999".into(), "8,388,608".into()));
         let durations = [(12, "12 ns"), (4_560_000, "4.56 ms"), (45_600, "45.6 µs"), (456_000_000, "456 ms")];
-        for (ns, want) in durations.into_iter().chain([(999_999_999, "1.00 s"), (123_000_000_000, "2 min 3 s")]) {
+        for (ns, want) in
+            durations.into_iter().chain([(999_999_999, "1.00 s"), (123_000_000_000, "2 min 3 s")])
+        {
             assert_eq!(duration(ns), want);
         }
         assert_eq!(duration(u64::MAX), "5,124,095 h 34 min");
@@ -98,6 +100,9 @@ mod tests {
             assert_eq!(time(us), want);
         }
         assert!(time(u64::MAX).starts_with("586524-"));
-        assert_eq!((number(0.5), number(-3.0), number(1e-9), number(1e12)), ("0.5".into(), "-3".into(), "1.000e-9".into(), "1.000e12".into()));
+        assert_eq!(
+            (number(0.5), number(-3.0), number(1e-9), number(1e12)),
+            ("0.5".into(), "-3".into(), "1.000e-9".into(), "1.000e12".into())
+        );
     }
 }

@@ -1,0 +1,1 @@
+//! A page of a recording.
