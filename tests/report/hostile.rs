@@ -28,6 +28,9 @@ pub(crate) const ATTACKS: &[&str] = &[
     "&lt;script&gt;attacked()&lt;/script&gt;",
 ];
 
+/// So many episodes of an agent at work follow.
+pub(crate) const EPISODES: u64 = 24;
+
 /// Every place of a page that shows a text of others.
 fn everywhere(attack: &str) -> Vec<EventKind> {
     let mut begin = BeginEvent::new(attack);
@@ -52,13 +55,53 @@ fn everywhere(attack: &str) -> Vec<EventKind> {
     end.answer = Some(attack.to_owned());
     let turn = TurnEvent::from(attack);
     let message = MessageEvent::new(Speaker::User, attack);
-    vec![begin.into(), turn.into(), message.into(), call.into(), failed.into(), other(attack), end.into()]
+    let mut kinds: Vec<EventKind> =
+        vec![begin.into(), turn.into(), message.into(), call.into(), failed.into()];
+    kinds.extend(others(attack));
+    kinds.push(end.into());
+    kinds
 }
 
-/// An event of a kind that nobody knows.
-fn other(attack: &str) -> EventKind {
-    let event: Value = json!({"event": attack, "trajectory": "x", "seq": 0, attack: attack});
-    serde_json::from_str::<Event>(&event.to_string()).expect("an event").kind
+/// The other kinds, and one that nobody knows.
+fn others(attack: &str) -> Vec<EventKind> {
+    let object = json!({attack: attack});
+    let error = json!({"kind": attack, "message": attack, "code": -1, "data": object});
+    let decision = json!({"allowed": false, "reason": attack});
+    let failed = |mut event: Value| {
+        let members = [("server", json!(attack)), ("error", error.clone()), ("decision", decision.clone())];
+        for (name, value) in members {
+            event[name] = value;
+        }
+        event
+    };
+    let contents = json!([
+        {"uri": attack, "mimeType": attack, "text": attack},
+        {"uri": attack, "mimeType": attack, "blob": attack},
+    ]);
+    let messages = json!([
+        {"role": "user", "content": {"type": "text", "text": attack}},
+        {"role": "assistant", "content": {"type": attack, "x": attack}},
+    ]);
+    let events = [
+        failed(json!({"event": "list", "what": "tools", "definitions": attack,
+            "items": [{"server": attack, "item": object}], "rejected": [{"name": attack, "problem": attack}]})),
+        failed(json!({"event": "read", "uri": attack, "result": {"contents": contents}})),
+        failed(json!({"event": "prompt", "name": attack, "arguments": object,
+            "result": {"description": attack, "messages": messages}})),
+        json!({"event": "notice", "server": attack, "change": "tools_changed", "uri": attack}),
+        failed(json!({"event": "input", "key": attack, "method": attack, "params": object, "answer": object,
+            "of_method": attack, "of_name": attack})),
+        json!({"event": "reset", "observation": attack, "error": error}),
+        json!({"event": "step", "step": 1, "tool": attack, "arguments": object, "observation": attack,
+            "reward": 0.5, "terminated": false, "truncated": false, "info": object, "error": error}),
+        json!({"event": "reward", "value": 0.5, "source": attack}),
+        json!({"event": attack, attack: attack}),
+    ];
+    let kind = |mut event: Value| {
+        (event["trajectory"], event["seq"]) = (json!("x"), json!(0));
+        serde_json::from_str::<Event>(&event.to_string()).unwrap_or_else(|e| panic!("{e}: {event}")).kind
+    };
+    events.into_iter().map(kind).collect()
 }
 
 /// Writes the recording.
@@ -79,7 +122,7 @@ pub(crate) fn write(path: &Path) {
             put(event);
         }
     }
-    for n in 0..24_u64 {
+    for n in 0..EPISODES {
         let began = time_us;
         let mut at_us = 0;
         let mut seq = 0;

@@ -63,7 +63,7 @@ impl Activity {
     ) {
         let lane = self.lanes.of(server);
         self.calls += 1;
-        if self.bars.len() < MAX_BARS {
+        if self.bars.len() < MAX_BARS && !self.is_full {
             self.bars.push(Bar { lane, start: start_us, length: length_ns.div_ceil(1000), is_error, number });
         } else {
             self.is_full = true;

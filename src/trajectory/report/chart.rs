@@ -198,7 +198,8 @@ pub(super) fn rewards(points: &[Reward], label: &str) -> String {
 }
 
 fn begin(height: f64, label: &str) -> String {
-    let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"");
+    let mut svg =
+        format!("<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"");
     escape::attribute(&mut svg, label);
     svg.push_str("\">");
     svg
@@ -211,9 +212,15 @@ fn lane_name(svg: &mut String, name: &str, top: f64, height: f64, lane: usize) {
             "<rect class=\"lane\" x=\"0\" y=\"{top:.1}\" width=\"{WIDTH}\" height=\"{height:.1}\"/>"
         );
     }
-    let _ = write!(svg, "<text x=\"4\" y=\"{:.1}\">", top + height / 2.0 + 4.0);
-    escape::attribute(svg, &escape::line(name, 20));
-    svg.push_str("</text>");
+    // A drawing of its own, which a wide name does not leave.
+    let _ = write!(
+        svg,
+        "<svg y=\"{top:.1}\" width=\"{}\" height=\"{height:.1}\"><text x=\"4\" y=\"{:.1}\">",
+        LEFT - 4.0,
+        height / 2.0 + 4.0
+    );
+    escape::attribute(svg, &escape::line(name, 24));
+    svg.push_str("</text></svg>");
 }
 
 fn axis(svg: &mut String, top: f64, span_ns: u64) {

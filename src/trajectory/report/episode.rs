@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::activity::Lanes;
 use super::chart::{self, Bar};
 use super::escape;
-use super::words::{self, count, several};
+use super::words::{self, several};
 use crate::trajectory::event::{Event, EventKind};
 
 /// So many calls of one trajectory are drawn.
@@ -13,36 +13,31 @@ const MAX_BARS: usize = 1000;
 /// What a bar costs of the page.
 pub(super) const BAR_BYTES: usize = 170;
 /// What the frame of an episode costs at most: its line, its figures, its lanes.
-pub(super) const FRAME_BYTES: usize = 12_000;
-/// So many episodes within one trajectory are told apart.
-const MAX_DONE: usize = 10_000;
+pub(super) const FRAME_BYTES: usize = 20_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Episode {
-    pub(super) id: String,
-    pub(super) task: String,
+    id: String,
+    task: String,
     /// Its events, as far as they are shown.
     pub(super) html: String,
     pub(super) lanes: Lanes,
     pub(super) bars: Vec<Bar>,
-    pub(super) began_us: u64,
-    pub(super) last_ns: u64,
-    pub(super) events: u64,
-    pub(super) calls: u64,
-    pub(super) errors: u64,
+    began_us: u64,
+    last_ns: u64,
+    events: u64,
+    calls: u64,
+    errors: u64,
     /// Events that are not shown, and where the first and the last of them are.
-    pub(super) left_out: u64,
-    pub(super) left_out_at: Option<(u64, u64)>,
-    rewards: Option<f64>,
-    /// Of the episode that is under way.
-    since_done: Option<f64>,
-    /// The totals of the episodes within it that are over.
-    pub(super) done: Vec<f64>,
-    end_reward: Option<f64>,
+    left_out: u64,
+    left_out_at: Option<(u64, u64)>,
+    /// The rewards on the way, and what is said of all of them in the end.
+    sum: Option<f64>,
+    total: Option<f64>,
     pub(super) success: Option<bool>,
-    pub(super) answer: Option<String>,
-    pub(super) has_end: bool,
-    pub(super) lost: u64,
+    answer: Option<String>,
+    has_end: bool,
+    lost: u64,
 }
 
 impl Episode {
@@ -69,16 +64,10 @@ impl Episode {
             EventKind::Prompt(prompt) => took = prompt.duration_ns,
             EventKind::Step(step) => self.reward(step.reward),
             EventKind::Reward(reward) => self.reward(Some(reward.value)),
-            EventKind::Done(done) => {
-                let total = done.total_reward.or(self.since_done);
-                self.since_done = None;
-                if self.done.len() < MAX_DONE {
-                    self.done.extend(total);
-                }
-            }
+            EventKind::Done(done) => self.total = done.total_reward,
             EventKind::End(end) => {
                 self.has_end = true;
-                self.end_reward = end.reward;
+                self.total = end.reward.or(self.total);
                 self.success = end.success;
                 self.answer = end.answer.as_deref().map(|answer| escape::line(answer, 300));
                 self.lost = end.lost;
@@ -90,14 +79,14 @@ impl Episode {
 
     fn reward(&mut self, reward: Option<f64>) {
         if let Some(reward) = reward {
-            self.rewards = Some(self.rewards.unwrap_or(0.0) + reward);
-            self.since_done = Some(self.since_done.unwrap_or(0.0) + reward);
+            // It stays a number however great they are.
+            self.sum = Some((self.sum.unwrap_or(0.0) + reward).clamp(f64::MIN, f64::MAX));
         }
     }
 
     /// The reward for all of it.
     pub(super) fn total_reward(&self) -> Option<f64> {
-        self.end_reward.or(self.rewards).or_else(|| (!self.done.is_empty()).then(|| self.done.iter().sum()))
+        self.total.or(self.sum)
     }
 
     /// Whether a call can be drawn.
@@ -112,10 +101,11 @@ impl Episode {
         self.left_out_at = Some((first, offset));
     }
 
-    /// Appends it to the page.
-    pub(super) fn write(&self, out: &mut String, number: usize) {
-        let class = if self.errors > 0 || self.success == Some(false) { "ep has-err" } else { "ep" };
-        let _ = write!(out, "<details class=\"{class}\" id=\"t{number}\"><summary><h3>");
+    /// All of it, under the number `number`.
+    pub(super) fn write(&self, number: usize) -> String {
+        let mut html = String::with_capacity(self.html.len() + self.bars.len() * BAR_BYTES + 4096);
+        let out = &mut html;
+        let _ = write!(out, "<details class=\"ep\" id=\"t{number}\"><summary><h3>");
         escape::text(out, if self.task.is_empty() { "(no task)" } else { &self.task }, 2500);
         out.push_str("</h3> ");
         match self.success {
@@ -159,10 +149,11 @@ impl Episode {
                 out,
                 "<p class=\"cut\">{} of this trajectory not shown, as the page is limited: the records from byte {} to the one at byte {}.</p>",
                 several(self.left_out, "event"),
-                count(first),
-                count(last),
+                first,
+                last,
             );
         }
-        out.push_str("</div></details>");
+        out.push_str("</div></details>\n");
+        html
     }
 }

@@ -87,7 +87,7 @@ impl Body {
             "<p class=\"cut\">The first {} of {} bytes. The whole is in the recording, in the record at byte {} ({} long).</p>",
             count(shown as u64),
             count(all as u64),
-            count(self.place.offset),
+            self.place.offset,
             several(self.place.length, "byte"),
         );
     }
@@ -102,9 +102,10 @@ impl Body {
             "<p class=\"cut\">{} in {} of base64, in the record at byte {}: <code>",
             several(bytes as u64, "byte"),
             several(base64.len() as u64, "character"),
-            count(self.place.offset),
+            self.place.offset,
         );
         let beginning = escape::line(base64, BLOB_CHARS);
+        self.cut += u64::from(base64.len() > BLOB_CHARS);
         escape::text(&mut self.html, &beginning, 1000);
         self.html.push_str("</code></p>");
     }
@@ -134,7 +135,7 @@ impl Body {
                 self.html,
                 "<p class=\"cut\">{} more, in the record at byte {}.</p>",
                 several(count_left_out as u64, what),
-                count(self.place.offset)
+                self.place.offset
             );
         }
     }

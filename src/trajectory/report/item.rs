@@ -70,7 +70,7 @@ pub(super) fn tell(event: &Event, number: u64, place: Place, room: usize) -> Ite
         words::count(event.seq),
         words::count(event.turn),
         words::time(event.time_us),
-        words::count(place.offset),
+        place.offset,
         words::several(place.length, "byte"),
     );
     Item { html, cut: body.cut + u64::from(room == 0) }

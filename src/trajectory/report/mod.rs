@@ -11,41 +11,36 @@ mod chart;
 mod episode;
 mod escape;
 mod fields;
+mod gather;
 mod item;
 mod page;
 mod pretty;
 mod rewards;
 mod words;
 
-use std::collections::{BTreeSet, HashMap};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufWriter, Write};
 use std::path::Path;
 
-use self::activity::Activity;
-use self::chart::Bar;
-use self::episode::{BAR_BYTES, Episode, FRAME_BYTES};
 use self::fields::Place;
-use self::rewards::Rewards;
-use super::event::{Event, EventKind};
+use self::gather::Gathered;
 use super::format::Line;
-use super::lines::Lines;
-use super::statistics::Statistics;
+use super::lines::{Lines, invalid};
 
 /// The page has no more bytes.
 const MAX_PAGE_BYTES: usize = 20_000_000;
 
-/// Less is no page.
-const MIN_PAGE_BYTES: usize = 250_000;
+/// Less is no page: the overview alone may have most of it.
+const MIN_PAGE_BYTES: usize = 3_000_000;
 
-/// Style, script, overview: the table of tools, the drawings.
+/// At most for style, script, and the overview: figures, drawings, the table of tools.
 const OVERVIEW_BYTES: usize = 2_000_000;
 
 /// So many bytes of HTML are shown of a value, as long as there is much room.
 const VALUE_BYTES: usize = 4096;
 
-/// So many trajectories may be under way at a time; see [`Trajectories`](super::Trajectories).
-const MAX_OPEN: usize = 4096;
+/// Fewer show nothing.
+const MIN_VALUE_BYTES: usize = 256;
 
 /// Writes a page that shows `recording` to the file `page`, which is replaced. See [`Report`].
 ///
@@ -128,39 +123,47 @@ impl Report {
         self
     }
 
-    /// The page has no more bytes than this, which counts as at least 250,000 and at most 20,000,000.
+    /// The page has no more bytes than this, which counts as at least 3,000,000 and at most 20,000,000.
     #[must_use]
     pub fn with_max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes.clamp(MIN_PAGE_BYTES, MAX_PAGE_BYTES);
         self
     }
 
-    /// So many bytes of a value are shown, counted as HTML; 4,096 by default. As the page fills, it is less.
+    /// So many bytes of a value are shown, counted as HTML; 4,096 by default, and at least 256. As the page fills, it is less.
     #[must_use]
     pub fn with_value_bytes(mut self, bytes: usize) -> Self {
-        self.value_bytes = bytes;
+        self.value_bytes = bytes.max(MIN_VALUE_BYTES);
         self
     }
 
     /// Writes the page of a file to a file, which is replaced.
     ///
     /// # Errors
-    /// When the recording cannot be read, as [`Lines`], or the page cannot be written.
+    /// When the recording cannot be read, as [`Lines`], or the page cannot be written, or they are the same file. The page that
+    /// was there is kept if the recording is none.
     pub fn write_file(
         &self,
         recording: impl AsRef<Path>,
         page: impl AsRef<Path>,
     ) -> io::Result<ReportSummary> {
-        let recording = recording.as_ref();
-        let mut lines = Lines::open(recording)?;
-        let named = recording.file_name().map(|name| name.to_string_lossy().into_owned());
-        let title = self.title.clone().or(named);
-        // Read first: a recording that is none does not cost the page that was there.
-        let gathered = self.gather(&mut lines)?;
-        let mut out = BufWriter::new(File::create(page)?);
-        let summary = self.put(gathered, title.as_deref(), &mut out)?;
-        out.flush()?;
-        Ok(summary)
+        let (recording, page) = (recording.as_ref(), page.as_ref());
+        let of = |path: &Path, e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
+        let mut lines = Lines::open(recording).map_err(|e| of(recording, e))?;
+        let real = fs::canonicalize(recording).map_err(|e| of(recording, e))?;
+        if fs::canonicalize(page).is_ok_and(|page| page == real) {
+            return Err(of(page, invalid("the page would replace its recording")));
+        }
+        let gathered = self.gather(&mut lines).map_err(|e| of(recording, e))?;
+        let name = recording.file_name().map(|name| name.to_string_lossy().into_owned());
+        let title = self.title.clone().or(name);
+        let write = || {
+            let mut out = BufWriter::new(File::create(page)?);
+            let summary = put(&gathered, title.as_deref(), &mut out)?;
+            out.flush()?;
+            Ok(summary)
+        };
+        write().map_err(|e| of(page, e))
     }
 
     /// Writes the page of anything that can be read.
@@ -169,7 +172,7 @@ impl Report {
     /// When the recording cannot be read, as [`Lines`], or the page cannot be written.
     pub fn write(&self, recording: impl BufRead, mut page: impl Write) -> io::Result<ReportSummary> {
         let gathered = self.gather(&mut Lines::new(recording))?;
-        self.put(gathered, self.title.as_deref(), &mut page)
+        put(&gathered, self.title.as_deref(), &mut page)
     }
 
     fn gather(&self, lines: &mut Lines<impl BufRead>) -> io::Result<Gathered> {
@@ -186,246 +189,19 @@ impl Report {
         gathered.summary.is_torn = lines.is_torn();
         Ok(gathered)
     }
-
-    fn put(&self, gathered: Gathered, title: Option<&str>, out: &mut dyn Write) -> io::Result<ReportSummary> {
-        let title = escape::line(title.unwrap_or("Recording"), 200);
-        let mut summary = gathered.summary.clone();
-        let mut write = |text: &str| {
-            summary.page_bytes += text.len() as u64;
-            out.write_all(text.as_bytes())
-        };
-        write(&page::head(&gathered, &title, &gathered.limits()))?;
-        for html in gathered.shown.iter().flatten() {
-            write(html)?;
-        }
-        write(&page::foot())?;
-        Ok(summary)
-    }
 }
 
-/// What is known of a recording by now.
-#[derive(Debug)]
-struct Gathered {
-    summary: ReportSummary,
-    statistics: Statistics,
-    activity: Activity,
-    rewards: Rewards,
-    trajectories: u64,
-    successes: u64,
-    failures: u64,
-    tool_ns: u64,
-    bytes: u64,
-    times: Option<(u64, u64)>,
-    /// The trajectories that are not over. Bound: [`MAX_OPEN`].
-    open: HashMap<String, Open>,
-    /// When each of them was touched last, to find the one that was silent for longest.
-    touched: BTreeSet<(u64, String)>,
-    /// The trajectories that are shown, in the order of their beginnings; `None` as long as one is not over.
-    shown: Vec<Option<String>>,
-    /// Bytes of HTML that are left for trajectories.
-    left: usize,
-    all: usize,
-    value_bytes: usize,
-    /// The number of the next event on the page.
-    number: u64,
-}
-
-#[derive(Debug)]
-struct Open {
-    episode: Episode,
-    /// Its place among the shown ones; `None` if it is only counted.
-    place: Option<usize>,
-    touched: u64,
-    used: usize,
-}
-
-impl Gathered {
-    fn new(max_bytes: usize, value_bytes: usize) -> Self {
-        let left = max_bytes - OVERVIEW_BYTES.min(max_bytes / 2);
-        Self {
-            summary: ReportSummary::default(),
-            statistics: Statistics::new(),
-            activity: Activity::default(),
-            rewards: Rewards::default(),
-            trajectories: 0,
-            successes: 0,
-            failures: 0,
-            tool_ns: 0,
-            bytes: 0,
-            times: None,
-            open: HashMap::new(),
-            touched: BTreeSet::new(),
-            shown: Vec::new(),
-            left,
-            all: left,
-            value_bytes,
-            number: 0,
-        }
+fn put(gathered: &Gathered, title: Option<&str>, out: &mut dyn Write) -> io::Result<ReportSummary> {
+    let title = escape::line(title.unwrap_or("Recording"), 200);
+    let mut summary = gathered.summary.clone();
+    let mut write = |text: &str| {
+        summary.page_bytes += text.len() as u64;
+        out.write_all(text.as_bytes())
+    };
+    write(&page::head(gathered, &title, &gathered.limits()))?;
+    for html in gathered.shown.iter().flatten() {
+        write(html)?;
     }
-
-    fn take(&mut self, event: &Event, place: Place) {
-        self.summary.events += 1;
-        if event.time_us > 0 {
-            let (first, last) = self.times.unwrap_or((event.time_us, event.time_us));
-            self.times = Some((first.min(event.time_us), last.max(event.time_us)));
-        }
-        if matches!(event.kind, EventKind::Begin(_)) {
-            // Whoever wrote the one before did not come to its end.
-            self.close(&event.trajectory);
-        }
-        let mut open = match self.open.remove(&event.trajectory) {
-            Some(open) => {
-                self.touched.remove(&(open.touched, event.trajectory.clone()));
-                open
-            }
-            None => self.open(&event.trajectory),
-        };
-        open.episode.count(event);
-        let number = self.show(&mut open, event, place);
-        if let EventKind::Call(call) = &event.kind {
-            self.statistics.add_call(call);
-            self.tool_ns = self.tool_ns.saturating_add(call.duration_ns);
-            self.activity.add(call.server.as_deref(), event.time_us, call.duration_ns, call.is_error, number);
-        }
-        open.touched = self.summary.events;
-        self.touched.insert((open.touched, event.trajectory.clone()));
-        self.open.insert(event.trajectory.clone(), open);
-        if matches!(event.kind, EventKind::End(_)) {
-            self.close(&event.trajectory);
-        }
-    }
-
-    fn open(&mut self, id: &str) -> Open {
-        if self.open.len() >= MAX_OPEN {
-            if let Some((_, silent)) = self.touched.first().cloned() {
-                self.close(&silent);
-            }
-        }
-        self.trajectories += 1;
-        let place = self.left.checked_sub(FRAME_BYTES).map(|left| {
-            self.left = left;
-            self.shown.push(None);
-            self.shown.len() - 1
-        });
-        self.summary.left_out_trajectories += u64::from(place.is_none());
-        Open { episode: Episode::new(id), place, touched: 0, used: 0 }
-    }
-
-    /// Tells an event on the page, if there is room; the number it has there.
-    fn show(&mut self, open: &mut Open, event: &Event, place: Place) -> Option<u64> {
-        // One trajectory alone does not fill the page, unless it is the only one that is known by half of it.
-        let share = if self.shown.len() > 1 { self.all / 4 } else { self.all / 2 };
-        let room = match (open.place, self.left.min(share.saturating_sub(open.used))) {
-            (None, _) => 0,
-            (Some(_), room) => room,
-        };
-        let values = self.room_of_values();
-        let told = [values, 0].into_iter().map(|values| item::tell(event, self.number, place, values));
-        let Some(told) =
-            told.take(if room == 0 { 0 } else { 2 }).find(|told| told.html.len() + BAR_BYTES <= room)
-        else {
-            self.summary.left_out_events += 1;
-            open.episode.leave_out(place.offset);
-            return None;
-        };
-        let mut cost = told.html.len();
-        let number = self.number;
-        self.number += 1;
-        self.summary.cut_values += told.cut;
-        open.episode.html.push_str(&told.html);
-        if let EventKind::Call(call) = &event.kind {
-            if open.episode.has_room() {
-                let lane = open.episode.lanes.of(call.server.as_deref());
-                let bar = Bar {
-                    lane,
-                    start: event.at_ns,
-                    length: call.duration_ns,
-                    is_error: call.is_error,
-                    number: Some(number),
-                };
-                open.episode.bars.push(bar);
-                cost += BAR_BYTES;
-            }
-        }
-        self.left -= cost;
-        open.used += cost;
-        Some(number)
-    }
-
-    /// As the page fills, values are shown by less of their beginning.
-    fn room_of_values(&self) -> usize {
-        let percent = self.left.saturating_mul(100) / self.all.max(1);
-        match percent {
-            50.. => self.value_bytes,
-            25..50 => self.value_bytes / 4,
-            10..25 => self.value_bytes / 16,
-            _ => 0,
-        }
-    }
-
-    /// A trajectory is over, or nothing more is heard of it.
-    fn close(&mut self, id: &str) {
-        let Some(open) = self.open.remove(id) else { return };
-        self.touched.remove(&(open.touched, id.to_owned()));
-        let episode = open.episode;
-        self.successes += u64::from(episode.success == Some(true));
-        self.failures += u64::from(episode.success == Some(false));
-        match episode.done.as_slice() {
-            // A trajectory of several episodes; what is said at its end is of all of them.
-            [_, _, ..] => episode.done.iter().for_each(|reward| self.rewards.add(*reward, None)),
-            _ => {
-                if let Some(reward) = episode.total_reward() {
-                    self.rewards.add(reward, episode.success);
-                }
-            }
-        }
-        if let Some(place) = open.place {
-            let mut html = String::with_capacity(episode.html.len() + FRAME_BYTES);
-            episode.write(&mut html, place);
-            self.shown[place] = Some(html);
-        }
-    }
-
-    fn finish(&mut self) {
-        while let Some((_, id)) = self.touched.first().cloned() {
-            self.close(&id);
-        }
-        self.summary.trajectories = self.trajectories;
-    }
-
-    /// What is to be said about what is not on the page.
-    fn limits(&self) -> Vec<String> {
-        let summary = &self.summary;
-        let mut limits = Vec::new();
-        let mut say = |number: u64, one: &str, rest: &str| {
-            if number > 0 {
-                limits.push(format!(
-                    "{}{rest}",
-                    words::several(number, one).replace("trajectorys", "trajectories")
-                ));
-            }
-        };
-        say(
-            summary.left_out_trajectories,
-            "trajectory",
-            " counted in the figures but not shown, as the page is limited",
-        );
-        say(
-            summary.left_out_events,
-            "event",
-            " counted in the figures but not shown, as the page is limited; the places of their records are said in their trajectories",
-        );
-        say(
-            summary.cut_values,
-            "value",
-            " shown by the beginning alone, with the length and the place of the record in the recording",
-        );
-        say(summary.broken_lines, "line", " of the recording could not be read");
-        if summary.is_torn {
-            limits.push(
-                "The last line of the recording is torn, as a program leaves it that was killed".to_owned(),
-            );
-        }
-        limits
-    }
+    write(&page::foot())?;
+    Ok(summary)
 }

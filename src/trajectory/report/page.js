@@ -13,7 +13,8 @@
   const textOf = (element) => {
     let text = texts.get(element);
     if (text === undefined) {
-      text = element.textContent.toLowerCase();
+      // Not what the page itself says of each.
+      text = all('summary, pre, code, small', element).map((part) => part.textContent).join('\n').toLowerCase();
       texts.set(element, text);
     }
     return text;
@@ -25,7 +26,7 @@
     at = -1;
     let total = 0;
     episodes.forEach((episode, i) => {
-      const whole = !wanted || textOf(episode.querySelector('summary')).includes(wanted);
+      const whole = !wanted || episode.querySelector('summary').textContent.toLowerCase().includes(wanted);
       let some = false;
       for (const event of events[i]) {
         total += 1;
@@ -48,7 +49,8 @@
       for (const episode of opened) episode.open = false;
       opened.clear();
     }
-    said.value = wanted || errors.checked ? `${found.length} of ${total} events` : `${total} events`;
+    const of = total === 1 ? '1 event' : `${total} events`;
+    said.value = !(wanted || errors.checked) ? of : found.length ? `${found.length} of ${of}` : `none of ${of}`;
   };
 
   const show = (event) => {
@@ -78,6 +80,17 @@
     const target = /^#[et][0-9]+$/.test(location.hash) && by(location.hash.slice(1));
     if (target) show(target);
   };
+
+  // What a bar of a timeline stands for, once it is asked.
+  document.addEventListener('pointerover', (event) => {
+    const bar = event.target.closest('.chart a');
+    const of = bar && !bar.querySelector('title') && by(bar.getAttribute('href').slice(1));
+    if (of) {
+      const title = document.createElementNS(bar.namespaceURI, 'title');
+      title.textContent = of.querySelector('summary').textContent;
+      bar.append(title);
+    }
+  });
 
   let timer;
   query.addEventListener('input', () => {

@@ -2,17 +2,17 @@
 
 use std::fmt::Write as _;
 
-use super::Gathered;
 use super::chart;
 use super::escape;
+use super::gather::Gathered;
 use super::words::{self, count, several};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// The SHA-256 of the two in base64. A test compares them.
-const STYLE_HASH: &str = "3Fh3tg2SHC/JvqKTWEYEwgIazLvktG3oiDuw6/Wd/Ew=";
-const SCRIPT_HASH: &str = "SRbvzugaRWn26rkEeJjl9gZrpOUMUj4kvhfveJEFRsg=";
+const STYLE_HASH: &str = "dYK6A0di7oJExq1KMPh71SxQUEj/Plp69EeQM0L5mJE=";
+const SCRIPT_HASH: &str = "EJ6q1UnzcdWxxap6QvgmtION5upxOjTRsyvmoCo52LA=";
 
 /// So many rows has the table of tools.
 const MAX_ROWS: usize = 200;
@@ -35,7 +35,7 @@ pub(super) fn head(gathered: &Gathered, title: &str, limits: &[String]) -> Strin
     let _ = write!(
         out,
         "{} in a recording of {}",
-        several(gathered.trajectories, "trajectory").replace("trajectorys", "trajectories"),
+        several(gathered.summary.trajectories, "trajectory"),
         several(gathered.bytes, "byte")
     );
     if let Some((first, last)) = gathered.times {
@@ -80,7 +80,7 @@ fn percent(part: u64, all: u64) -> String {
 
 fn cards(out: &mut String, gathered: &Gathered) {
     let mut cards = vec![
-        ("Trajectories", count(gathered.trajectories)),
+        ("Trajectories", count(gathered.summary.trajectories)),
         ("Calls", count(gathered.statistics.calls())),
         (
             "Errors",
@@ -115,7 +115,7 @@ fn timeline(out: &mut String, gathered: &Gathered) {
     let (svg, label) = gathered.activity.draw();
     let _ = write!(
         out,
-        "<section id=\"servers\">\n<h2>Calls over time, per server</h2>\n<p class=\"note\">{label}.</p>{svg}<ul class=\"legend\"><li><span class=\"key\"></span>calls</li><li><span class=\"key f\"></span>errors</li></ul>\n</section>\n"
+        "<section id=\"servers\">\n<h2>Calls over time, per server</h2>\n<p class=\"note\">{label}.</p>{svg}<ul class=\"legend\"><li><span class=\"key\"></span>calls</li><li><span class=\"key f\"></span>errors, taller</li></ul>\n</section>\n"
     );
 }
 

@@ -28,7 +28,9 @@ impl Rewards {
             return;
         }
         self.number += 1;
-        self.mean += (reward - self.mean) / self.number as f64;
+        let number = self.number as f64;
+        // Parted first: a difference of great numbers is none.
+        self.mean += reward / number - self.mean / number;
         let one = Reward {
             number: 1,
             sum: reward,
@@ -68,7 +70,7 @@ impl Rewards {
 fn sum(one: &Reward, other: &Reward) -> Reward {
     Reward {
         number: one.number + other.number,
-        sum: one.sum + other.sum,
+        sum: (one.sum + other.sum).clamp(f64::MIN, f64::MAX),
         min: one.min.min(other.min),
         max: one.max.max(other.max),
         successes: one.successes + other.successes,

@@ -1,1 +1,0 @@
-//! A page of a recording.
