@@ -19,6 +19,9 @@ use crate::trajectory::statistics::Statistics;
 /// So many trajectories may be under way at a time; see [`Trajectories`](crate::trajectory::Trajectories).
 const MAX_OPEN: usize = 4096;
 
+/// Where there is less room, no event is tried: few have it.
+const EVENT_BYTES: usize = 1000;
+
 /// Of a longer id, which no recorder makes, a number is kept.
 const MAX_ID_BYTES: usize = 256;
 
@@ -136,9 +139,9 @@ impl Gathered {
     fn show(&mut self, open: &mut Open, event: &Event, place: Place) -> Option<u64> {
         // One alone does not fill the page: there may be others after it, of which something is to be seen as well.
         let share = if self.shown.len() > 1 { self.all / 4 } else { self.all / 2 };
-        let room = open.place.map_or(0, |_| self.left.min(share.saturating_sub(open.used)));
+        let room = open.place.map_or(0, |_| self.room_of_events().min(share.saturating_sub(open.used)));
         let mut told = None;
-        if room > 0 {
+        if room >= EVENT_BYTES {
             // Without its values, if it has no room with them.
             told = [self.room_of_values(), 0]
                 .into_iter()
@@ -172,12 +175,17 @@ impl Gathered {
         Some(number)
     }
 
+    /// A part is kept for trajectories to come: of those at least the line that says what they were is shown.
+    fn room_of_events(&self) -> usize {
+        self.left.saturating_sub(self.all / 4)
+    }
+
     /// As the page fills, values are shown by less of their beginning.
     fn room_of_values(&self) -> usize {
-        match self.left.saturating_mul(100) / self.all.max(1) {
-            50.. => self.value_bytes,
-            25..50 => self.value_bytes / 4,
-            10..25 => self.value_bytes / 16,
+        match self.room_of_events().saturating_mul(100) / self.all.max(1) {
+            40.. => self.value_bytes,
+            20..40 => self.value_bytes / 4,
+            10..20 => self.value_bytes / 16,
             _ => 0,
         }
     }
