@@ -21,7 +21,12 @@ fn main() -> ExitCode {
     };
     match report(recording, page) {
         Ok(summary) => {
-            println!("{}: {} trajectories, {} events", page.display(), summary.trajectories, summary.events);
+            println!(
+                "{}: {} trajectories, {} events",
+                page.to_string_lossy(),
+                summary.trajectories,
+                summary.events
+            );
             if summary.left_out_events > 0 {
                 println!("without room there: {} events", summary.left_out_events);
             }

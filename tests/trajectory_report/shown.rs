@@ -98,7 +98,7 @@ fn errors_are_marked_and_counted() {
     // In the timeline of all and in that of the trajectory.
     assert_eq!(page.count("rect", "class", "f"), 2);
     assert_eq!(page.count("rect", "class", "g"), 2);
-    for said in ["too late", "2 calls, 1 error", "1 (50.0 %)", "s bad error"] {
+    for said in ["too late", "2 calls, 1 error", "1 50.0 %", "s bad error"] {
         assert!(page.text.contains(said), "{said}");
     }
 }

@@ -123,7 +123,7 @@ impl Activity {
         let names = self.lanes.names();
         if !self.is_full {
             let label = format!(
-                "A timeline of {} on {}",
+                "A timeline of {} on {}; errors are taller",
                 several(self.calls, "call"),
                 several(names.len() as u64, "server")
             );

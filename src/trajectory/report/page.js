@@ -2,6 +2,8 @@
   'use strict';
   const all = (selector, root) => [...(root || document).querySelectorAll(selector)];
   const by = (id) => document.getElementById(id);
+  const count = (number) => number.toLocaleString('en');
+  const many = (number) => `${count(number)} event${number === 1 ? '' : 's'}`;
   const query = by('q'), errors = by('errors'), said = by('said');
   const episodes = all('.ep');
   const events = episodes.map((episode) => all('.ev', episode));
@@ -49,8 +51,7 @@
       for (const episode of opened) episode.open = false;
       opened.clear();
     }
-    const of = total === 1 ? '1 event' : `${total} events`;
-    said.value = !(wanted || errors.checked) ? of : found.length ? `${found.length} of ${of}` : `none of ${of}`;
+    said.value = wanted || errors.checked ? `${found.length ? count(found.length) : 'none'} of ${many(total)}` : many(total);
   };
 
   const show = (event) => {
@@ -73,7 +74,7 @@
     if (at < 0) at = 0;
     found[at].classList.add('now');
     show(found[at]);
-    said.value = `${at + 1} of ${found.length} events`;
+    said.value = `${count(at + 1)} of ${many(found.length)}`;
   };
 
   const arrive = () => {

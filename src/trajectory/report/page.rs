@@ -11,8 +11,8 @@ const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// The SHA-256 of the two in base64. A test compares them.
-const STYLE_HASH: &str = "dYK6A0di7oJExq1KMPh71SxQUEj/Plp69EeQM0L5mJE=";
-const SCRIPT_HASH: &str = "EJ6q1UnzcdWxxap6QvgmtION5upxOjTRsyvmoCo52LA=";
+const STYLE_HASH: &str = "XqytjxyBPU3uCRIL5atNm8Q1r0w1vHZppIqYlSmMQzQ=";
+const SCRIPT_HASH: &str = "eF0VVfb3Sd9mW4cev6DFYdFxCP6d++gub5vLfF6X9BA=";
 
 /// So many rows has the table of tools.
 const MAX_ROWS: usize = 200;
@@ -85,7 +85,7 @@ fn cards(out: &mut String, gathered: &Gathered) {
         (
             "Errors",
             format!(
-                "{} ({})",
+                "{} <small>{}</small>",
                 count(gathered.statistics.errors()),
                 percent(gathered.statistics.errors(), gathered.statistics.calls())
             ),
@@ -115,7 +115,7 @@ fn timeline(out: &mut String, gathered: &Gathered) {
     let (svg, label) = gathered.activity.draw();
     let _ = write!(
         out,
-        "<section id=\"servers\">\n<h2>Calls over time, per server</h2>\n<p class=\"note\">{label}.</p>{svg}<ul class=\"legend\"><li><span class=\"key\"></span>calls</li><li><span class=\"key f\"></span>errors, taller</li></ul>\n</section>\n"
+        "<section id=\"servers\">\n<h2>Calls over time, per server</h2>\n<p class=\"note\">{label}.</p>{svg}<ul class=\"legend\"><li><span class=\"key\"></span>calls</li><li><span class=\"key f\"></span>errors</li></ul>\n</section>\n"
     );
 }
 
