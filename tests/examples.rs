@@ -93,6 +93,21 @@ fn the_agent_prints_what_it_says() {
 }
 
 #[test]
+#[cfg(feature = "trajectory")]
+fn the_report_says_what_is_on_its_page() {
+    let folder = Folder::new("report");
+    let (recording, page) = (folder.0.join("episodes.jsonl"), folder.0.join("page.html"));
+    fs::write(&recording, "{\"event\":\"begin\",\"trajectory\":\"7\",\"seq\":0,\"task\":\"Tidy up\"}\n")
+        .expect("written");
+    let said = output(Command::new(example("report")).args([&recording, &page]));
+    assert_eq!(said, format!("{}: 1 trajectories, 1 events\n", page.display()));
+    assert!(fs::read_to_string(&page).expect("a page").contains("Tidy up"));
+    let failed = Command::new(example("report")).args([&page, &recording]).output().expect("it starts");
+    let why = String::from_utf8_lossy(&failed.stderr);
+    assert!(!failed.status.success() && why.contains("page.html: not a recording"), "{why}");
+}
+
+#[test]
 fn the_echo_client_measures_the_echo_server() {
     let mut command = Command::new(example("echo_client"));
     let printed = output(command.args(["--calls", "20", "--"]).arg(example("echo_server")));

@@ -210,6 +210,8 @@
 //! | events of one of them, reading | 100,000 | [`Trajectories::max_events`](crate::trajectory::Trajectories::max_events) | passed over, and counted |
 //! | a line of a recording that is read | 256 MiB | | passed over, and counted |
 //! | tools with figures of their own | 1,000 | | counted together |
+//! | a page that shows a recording | 20,000,000 bytes | [`Report::with_max_bytes`](crate::trajectory::Report::with_max_bytes), less only | counted, and said on the page |
+//! | a value on such a page, as HTML | 4 KiB | [`Report::with_value_bytes`](crate::trajectory::Report::with_value_bytes) | its beginning, its length, and where its record is |
 //!
 //! # A host
 //!
@@ -289,17 +291,3 @@
 //! |---|---|---|
 //! | the user answers a question; before, that waits to be shown | 300 s for each | [`AskLimits::with_time`](crate::host::consent::AskLimits::with_time) |
 //! | a change of a file of grants waits for that of another process | 5 s | |
-//!
-//! # Recordings
-//!
-//! Of the feature `trajectory`, see [its page](super::trajectories).
-//!
-//! | what | default | set by | beyond it |
-//! |---|---|---|---|
-//! | trajectories that are open in one sink | 1,024 | [`Sink::with_max_open`](crate::trajectory::Sink::with_max_open) | not recorded, with a warning; their calls go through |
-//! | what a sink in memory holds | 64 MiB | | lost, and counted |
-//! | lists of tools known to be in the file, writing and reading | 1,024 | | the oldest is written again when it comes again |
-//! | trajectories that are put together at a time, reading | 4,096 | [`Trajectories::max_open`](crate::trajectory::Trajectories::max_open) | the one that was silent for longest counts as over |
-//! | events of one of them, reading | 100,000 | [`Trajectories::max_events`](crate::trajectory::Trajectories::max_events) | passed over, and counted |
-//! | a line of a recording that is read | 256 MiB | | passed over, and counted |
-//! | tools with figures of their own | 1,000 | | counted together |

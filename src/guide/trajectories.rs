@@ -56,6 +56,24 @@
 //!
 //! [Limits](super::limits#recordings) has how much of everything there may be.
 //!
+//! # Looking at it
+//!
+//! [`report`](crate::trajectory::report()) makes one HTML page of a recording: the calls of each server over time, the reward of each
+//! episode, figures per tool, and every trajectory with its events, whose arguments and results unfold. It is a file of its own that
+//! opens from the disk, needs no network, and has no script but its own search:
+//!
+//! ```text
+//! cargo run --example report --features trajectory -- episodes.jsonl page.html
+//! ```
+//!
+//! - What was recorded is not trusted. All of it is text on the page, characters that would not be seen or that turn the direction of
+//!   text are shown by their numbers, and the page's policy lets it load nothing and run nothing else.
+//! - A large value is shown by its beginning, with its length and the byte of the recording at which its record begins:
+//!   `tail -c +OFFSET episodes.jsonl | head -n 1`, with the offset plus one, is that record.
+//! - The page has at most 20 MB, however long the recording. Values become shorter as it fills, then events are left out; the page
+//!   says how many, and so does the [`ReportSummary`](crate::trajectory::ReportSummary). The figures are always of everything.
+//! - What [`Redaction`](crate::trajectory::Redaction) did not take out is on it, for whoever gets the page.
+//!
 //! # Who asks, who decides
 //!
 //! Which server a call went to, in which revision, and what a policy decided about it is noted on the way, in the

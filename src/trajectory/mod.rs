@@ -7,6 +7,8 @@
 //! | [`Event`], [`Line`] | what is recorded, and its [format](crate::guide::trajectories) |
 //! | [`Lines`], [`Trajectories`], [`Trajectory`] | reading it, line by line or as what belongs together |
 //! | [`Selection`], [`Statistics`], [`merge()`] | taking some of it, counting it, putting files together |
+//! | [`Replay`], [`rerun`] | a recorded session [served again](crate::guide::replay), and a trajectory run once more |
+//! | [`report()`], [`Report`] | one page that shows a recording |
 //! | [`SftExample`], [`SftOptions`] | [training examples](crate::guide::training) in the forms that trainers read |
 //!
 //! **Invariants:** recording never fails or changes a request; what is recorded keeps its numbers and bytes; nothing here grows with
@@ -36,6 +38,7 @@ mod recording;
 mod redaction;
 mod repair;
 mod replay;
+mod report;
 mod request_event;
 mod selection;
 mod sink;
@@ -62,6 +65,7 @@ pub use replay::{
     Difference, REPLAY_MISS, Replay, ReplayOrder, Rerun, RerunOptions, RerunOutcome, RerunReport, ToolsThen,
     rerun,
 };
+pub use report::{Report, ReportSummary, report};
 pub use request_event::{
     ListEvent, ListKind, ListedItem, PromptEvent, ReadEvent, RecordedDecision, RejectedItem, ToolCallRecord,
 };

@@ -12,4 +12,6 @@ pub(crate) const ROWS: &[(&str, &str, &[&str])] = &[
     ("events of one of them, reading", "trajectory/group.rs", &["MAX_EVENTS: usize = "]),
     ("a line of a recording that is read", "trajectory/lines.rs", &["MAX_LINE_BYTES: usize = "]),
     ("tools with figures of their own", "trajectory/statistics.rs", &["MAX_TOOLS: usize = "]),
+    ("a page that shows a recording", "trajectory/report/mod.rs", &["MAX_PAGE_BYTES: usize = "]),
+    ("a value on such a page, as HTML", "trajectory/report/mod.rs", &["VALUE_BYTES: usize = "]),
 ];
