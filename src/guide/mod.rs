@@ -41,6 +41,7 @@
 //! |---|---|
 //! | [trajectories] | recording what an agent does; the format of recordings |
 //! | [training] | training examples in the forms that trainers read |
+//! | [replay] | a recorded session served again, and a trajectory run once more |
 //!
 //! | to know | |
 //! |---|---|
@@ -74,6 +75,7 @@ pub mod platforms;
 pub mod prompts;
 pub mod questions;
 pub mod registry;
+pub mod replay;
 pub mod resilience;
 pub mod resources;
 pub mod starting;

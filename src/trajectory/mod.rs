@@ -9,19 +9,13 @@
 //! | [`Selection`], [`Statistics`], [`merge()`] | taking some of it, counting it, putting files together |
 //! | [`Replay`], [`rerun`] | a recorded session [served again](crate::guide::replay), and a trajectory run once more |
 //! | [`report()`], [`Report`] | one page that shows a recording |
+//! | [`Environment`], [`VecEnvironment`], [`Sampler`] | servers as environments of reinforcement learning |
 //! | [`SftExample`], [`SftOptions`] | [training examples](crate::guide::training) in the forms that trainers read |
 //!
 //! **Invariants:** recording never fails or changes a request; what is recorded keeps its numbers and bytes; nothing here grows with
 //! the length of a recording.
 
 mod environment;
-mod sampling;
-
-pub use environment::{
-    Action, ActionSpace, Arrived, Environment, EpisodeLog, Member, Observation, Step, StepInfo,
-    VecEnvironment, Watched,
-};
-pub use sampling::{CannotSample, Random, SUPPORTED, Sampler};
 mod environment_event;
 mod event;
 mod failure;
@@ -40,12 +34,17 @@ mod repair;
 mod replay;
 mod report;
 mod request_event;
+mod sampling;
 mod selection;
 mod sink;
 mod statistics;
 mod training;
 mod wire_log;
 
+pub use environment::{
+    Action, ActionSpace, Arrived, Environment, EpisodeLog, Member, Observation, Step, StepInfo,
+    VecEnvironment, Watched,
+};
 pub use environment_event::{DoneEvent, ResetEvent, RewardEvent, StepEvent};
 pub use event::{
     BeginEvent, EndEvent, EndReason, Event, EventKind, InputEvent, MessageEvent, NoticeEvent, NoticeKind,
@@ -69,6 +68,7 @@ pub use report::{Report, ReportSummary, report};
 pub use request_event::{
     ListEvent, ListKind, ListedItem, PromptEvent, ReadEvent, RecordedDecision, RejectedItem, ToolCallRecord,
 };
+pub use sampling::{CannotSample, Random, SUPPORTED, Sampler};
 pub use selection::Selection;
 pub use sink::Sink;
 pub use statistics::{Durations, OTHERS, Spread, Statistics, ToolStatistics};
