@@ -91,6 +91,40 @@ fn a_step_that_takes_too_long_truncates() {
 }
 
 #[test]
+fn an_episode_that_takes_too_long_is_truncated() {
+    let (_server, client) = counter();
+    let limit = Duration::from_secs(1);
+    // What is under way is cancelled, long before the step's own limit.
+    let mut environment = environment(&client).max_time(limit).step_time(Duration::from_secs(50));
+    environment.reset(0).expect("resets");
+    let begun = std::time::Instant::now();
+    let step = environment.step(&Action::new("wait", ()).expect("an action")).expect("a step");
+    assert!(begun.elapsed() < Duration::from_secs(30));
+    assert!(step.truncated && !step.terminated && step.observation.is_error);
+    assert_eq!(step.info.problem.as_deref(), Some("the episode has taken 1 s"));
+    assert!(environment.step(&up(1)).is_err());
+
+    // Each episode has the whole of it; and what comes after its end is not made.
+    let space = environment.action_space().expect("a space");
+    let seen = environment.reset(1).expect("resets");
+    assert_eq!(seen.resources[0].item.text_content(), "1");
+    assert!(!environment.step(&up(1)).expect("a step").is_last());
+    // Thinking, until the time is over.
+    let thought = std::time::Instant::now();
+    while let Some(left) = limit.checked_sub(thought.elapsed()) {
+        std::thread::park_timeout(left);
+    }
+    let step = environment.step(&up(1)).expect("a step");
+    assert!(step.truncated && step.observation.is_error && step.reward == 0.0, "{step:?}");
+    assert!(environment.action_space().expect("a space") == space);
+    assert_eq!(
+        client.read_resource("counter://state").expect("a state").text_content(),
+        "2",
+        "the action was not made"
+    );
+}
+
+#[test]
 fn the_space_follows_the_servers() {
     let (server, client) = counter();
     let mut environment = environment(&client);

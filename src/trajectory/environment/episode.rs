@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{Action, ActionSpace, Changes, Environment, NotStarted, Observation, Step, StepInfo, says};
 use crate::client::{CallOptions, Caller, Filter, Placed};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Seconds};
 use crate::protocol::{CallToolResult, ReadResourceResult, ToolDefinition};
 use crate::tool::Arguments;
 
@@ -104,6 +104,7 @@ impl Environment {
             Err(error) => self.logs.iter_mut().for_each(|log| log.failed(error)),
         }
         self.is_over = reset.is_err();
+        self.begun = Instant::now();
         reset
     }
 
@@ -206,17 +207,20 @@ impl Environment {
 
     fn try_step(&mut self, action: &Action, begun: Instant, told: &mut Told) -> Result<Step> {
         self.steps += 1;
-        let left = |limit: Option<Duration>| within(limit.map(|time| time.saturating_sub(begun.elapsed())));
         let mut problem = None;
-        let called = if self.resets.iter().any(|tool| tool.name == action.tool) {
+        let is_too_late = self.out_of_time().is_some();
+        let called = if is_too_late {
+            Err(Error::InvalidUse("the episode has no time left".to_owned()))
+        } else if self.resets.iter().any(|tool| tool.name == action.tool) {
             Err(Error::InvalidUse(format!("{} is no action", action.tool)))
         } else {
-            let called = self.call(&action.tool, action.arguments.as_str(), &within(self.step_time));
+            let called = self.call(&action.tool, action.arguments.as_str(), &within(self.time_left(begun)));
             told.call = called.1;
             called.0
         };
         told.is_result = called.is_ok();
-        let is_late = |error: &Error| error.is_timeout() && self.step_time.is_some();
+        let is_limited = self.step_time.is_some() || self.max_time.is_some();
+        let is_late = |error: &Error| error.is_timeout() && is_limited;
         let mut observation = match called {
             Ok(result) => Observation::of(result),
             Err(error @ (Error::Peer(_) | Error::InvalidUse(_) | Error::Denied(_))) => {
@@ -230,12 +234,16 @@ impl Environment {
             Err(error) => return Err(error),
         };
         let duration = begun.elapsed();
-        if problem.is_none() {
-            match self.resources(|| left(self.step_time)) {
+        if problem.is_none() && !is_too_late {
+            match self.resources(|| within(self.time_left(begun))) {
                 Ok(resources) => observation.resources = resources,
                 Err(error) if is_late(&error) => problem = Some(error.to_string()),
                 Err(error) => return Err(error),
             }
+        }
+        if is_too_late || problem.is_some() {
+            // Where both limits are over, that of the episode is why it does not go on.
+            problem = self.out_of_time().or(problem);
         }
         let reward = (self.reward)(action, &observation);
         if !reward.is_finite() {
@@ -248,6 +256,8 @@ impl Environment {
                 problem = Some("the environment broke it off".to_owned());
             } else if self.max_steps.is_some_and(|most| self.steps >= most) {
                 problem = Some(format!("{} steps", self.steps));
+            } else {
+                problem = self.out_of_time();
             }
         }
         self.is_success = says(&observation, "success").or(self.is_success);
@@ -259,6 +269,21 @@ impl Environment {
             step.info.success = Some(success(&step));
         }
         Ok(step)
+    }
+}
+
+impl Environment {
+    /// What the step that began then may still take, by its own limit and by that of the episode.
+    fn time_left(&self, begun: Instant) -> Option<Duration> {
+        let of_step = self.step_time.map(|time| time.saturating_sub(begun.elapsed()));
+        let of_episode = self.max_time.map(|time| time.saturating_sub(self.begun.elapsed()));
+        [of_step, of_episode].into_iter().flatten().min()
+    }
+
+    /// What to say if the episode has taken as long as it may.
+    fn out_of_time(&self) -> Option<String> {
+        let most = self.max_time.filter(|most| self.begun.elapsed() >= *most)?;
+        Some(format!("the episode has taken {}", Seconds(most)))
     }
 }
 

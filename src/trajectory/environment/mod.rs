@@ -9,7 +9,7 @@
 //! | recording | each episode is a trajectory |
 //!
 //! **Invariants:** an action that the environment refuses is an observation, as the agent is to learn from it; an environment that does
-//! not work is an error; an episode ends for certain, by its steps and by the time of each.
+//! not work is an error; an episode ends for certain, by its steps, by the time of each and by that of all.
 
 mod episode;
 mod record;
@@ -19,7 +19,7 @@ mod vec;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use space::ActionSpace;
 pub use step::{Action, Observation, Step, StepInfo, Watched};
@@ -83,6 +83,7 @@ pub struct Environment {
     end: EndOf,
     success: Option<SuccessOf>,
     max_steps: Option<u64>,
+    max_time: Option<Duration>,
     step_time: Option<Duration>,
     reset_time: Option<Duration>,
     logs: Vec<Box<dyn EpisodeLog>>,
@@ -92,6 +93,8 @@ pub struct Environment {
     /// The tools that reset, as listed.
     resets: Vec<ToolDefinition>,
     changes: Changes,
+    /// When its reset was done.
+    begun: Instant,
     steps: u64,
     total_reward: f64,
     /// What was said of it in this episode.
@@ -142,6 +145,7 @@ impl Environment {
             }),
             success: None,
             max_steps: None,
+            max_time: None,
             step_time: None,
             reset_time: None,
             logs: Vec::new(),
@@ -150,6 +154,7 @@ impl Environment {
             generation: 0,
             resets: Vec::new(),
             changes: Changes::Unknown,
+            begun: Instant::now(),
             steps: 0,
             total_reward: 0.0,
             is_success: None,
@@ -215,6 +220,14 @@ impl Environment {
     #[must_use]
     pub fn max_steps(mut self, steps: u64) -> Self {
         self.max_steps = Some(steps);
+        self
+    }
+
+    /// So long an episode may take, counted from the end of its reset; what the agent thinks between the steps is part of it. A step
+    /// that is under way then is cancelled, and one that comes later is not made; either truncates the episode. Default: any time.
+    #[must_use]
+    pub fn max_time(mut self, time: Duration) -> Self {
+        self.max_time = Some(time);
         self
     }
 

@@ -157,7 +157,7 @@ pub struct Step {
     pub reward: f64,
     /// The episode has come to its end.
     pub terminated: bool,
-    /// The episode was broken off: too many steps, or too long a step.
+    /// The episode was broken off: too many steps, too long a step, or too long in all.
     pub truncated: bool,
     /// What is seen at the beginning of the next episode, if a [`VecEnvironment`](super::VecEnvironment) has begun it already.
     pub next: Option<Observation>,
