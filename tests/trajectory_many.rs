@@ -1,6 +1,7 @@
 //! Sixty-four environments, each a child of its own, recorded: nothing leaks, nothing is mixed up, and every member can be had again.
 
 #![cfg(target_os = "linux")]
+#![allow(clippy::print_stdout, reason = "figures are shown on demand")]
 
 #[path = "support/members.rs"]
 mod members;

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::Random;
 use super::schema::Problem;
+use super::shape::count;
 
 /// The formats that texts can be made in.
 pub(super) const FORMATS: [&str; 13] = [
@@ -25,26 +26,31 @@ pub(super) const FORMATS: [&str; 13] = [
 /// Longer ones are not made.
 const LONGEST: u64 = 100_000;
 
-pub(super) fn string(members: &Map<String, Value>, random: &mut Random) -> Result<String, Problem> {
-    let number = |name: &str| members.get(name).and_then(Value::as_u64);
+/// At most `left` characters.
+pub(super) fn string(
+    members: &Map<String, Value>,
+    left: u64,
+    random: &mut Random,
+) -> Result<String, Problem> {
+    let number = |name: &str| members.get(name).and_then(count);
     let least = number("minLength").unwrap_or_default();
     let most = number("maxLength").unwrap_or(u64::MAX);
     if least > most {
         return Err(Problem::new("minLength above maxLength"));
     }
-    if least > LONGEST {
-        return Err(Problem::new(format!("minLength above {LONGEST}")));
+    if least > LONGEST.min(left) {
+        return Err(Problem::new("minLength above what is made, 100,000, and 1,000,000 in all"));
     }
     if let Some(format) = members.get("format").and_then(Value::as_str) {
-        let made = formatted(format, random);
-        let length = made.chars().count() as u64;
-        let fits = (least..=most).contains(&length);
-        return fits.then_some(made).ok_or_else(|| Problem::new(format!("format {format} with a length")));
+        // Some have several lengths.
+        let mut tries = (0..300).map(|_| formatted(format, random));
+        let made = tries.find(|made| (least..=most).contains(&(made.chars().count() as u64)));
+        return made.ok_or_else(|| Problem::new(format!("format {format} beside minLength or maxLength")));
     }
     // Like a word, if that is allowed.
     let (short, long) = (least.max(most.min(3)), most.min(least.max(3) + 9));
     let length = short + random.below(long - short + 1);
-    Ok(word(length, random))
+    Ok(word(length.min(left), random))
 }
 
 fn word(length: u64, random: &mut Random) -> String {

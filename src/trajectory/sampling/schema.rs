@@ -1,11 +1,15 @@
 //! [`Schemas`]: what a schema says that arguments cannot be made by, and its references.
 
+use std::collections::HashSet;
 use std::fmt;
+use std::ptr::from_ref;
 
 use serde_json::{Map, Value};
 
 use super::SUPPORTED;
 use super::format::FORMATS;
+use super::number::FORMATS as NUMBERS;
+use super::shape::is_shaped;
 
 /// Keywords that say nothing of what is valid.
 const PASSED_OVER: [&str; 15] = [
@@ -59,9 +63,17 @@ pub(super) struct Schemas<'a> {
     none: Map<String, Value>,
 }
 
+/// Where schemas are inside of one: under names, or as the only one.
+const GROUPS: [&str; 3] = ["properties", "$defs", "definitions"];
+const SINGLE: [&str; 2] = ["items", "additionalProperties"];
+
 impl<'a> Schemas<'a> {
     pub(super) fn of(root: &'a Value) -> Self {
         Self { root, none: Map::new() }
+    }
+
+    pub(super) fn root(&self) -> &Value {
+        self.root
     }
 
     pub(super) fn none(&self) -> &Map<String, Value> {
@@ -83,86 +95,119 @@ impl<'a> Schemas<'a> {
         self.root.pointer(reference.as_str()?.strip_prefix('#')?)
     }
 
-    /// Everything that is said and not understood, with its place. A reference is looked at where it leads, as that is in the
-    /// same document.
+    /// Everything that is said and not understood, with its place. A reference is looked at where it leads, wherever in the document
+    /// that is.
     pub(super) fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
-        self.look(self.root, &mut Vec::new(), &mut problems);
+        self.visit(&mut |schema, place| {
+            if problems.len() < 20 {
+                let place = if place.is_empty() { String::new() } else { format!(" at {}", place.join(".")) };
+                problems
+                    .extend(self.problems_of(schema, place.is_empty()).into_iter().map(|text| text + &place));
+            }
+        });
         problems
     }
 
-    fn look(&self, schema: &Value, place: &mut Vec<String>, problems: &mut Vec<String>) {
-        if problems.len() >= 20 || place.len() > 200 {
-            return;
-        }
-        let mut tell = |text: String| {
-            problems.push(match place.is_empty() {
-                true => text,
-                false => format!("{text} at {}", place.join(".")),
-            });
-        };
-        let members = match schema {
-            Value::Object(members) => members,
-            Value::Bool(true) => return,
-            other => return tell(format!("the schema {other}")),
-        };
-        for (keyword, value) in members {
-            match keyword.as_str() {
-                "$ref" if self.target(value).is_none() => tell(format!("$ref {value}")),
-                "$ref" if members.keys().any(|other| is_said(other) && other != "$ref") => {
-                    tell("$ref beside other keywords".to_owned());
-                }
-                "format" if !value.as_str().is_some_and(|format| FORMATS.contains(&format)) => {
-                    tell(format!("format {value}"));
-                }
-                "anyOf"
-                    if members.keys().any(|other| {
-                        is_said(other) && !matches!(other.as_str(), "anyOf" | "$defs" | "type")
-                    }) =>
-                {
-                    tell("anyOf beside other keywords".to_owned());
-                }
-                known
-                    if SUPPORTED.contains(&known)
-                        || PASSED_OVER.contains(&known)
-                        || known.starts_with("x-") => {}
-                unknown => tell(unknown.to_owned()),
-            }
-        }
-        self.look_inside(members, place, problems);
+    /// Each schema of the document that counts, once.
+    pub(super) fn all(&self) -> Vec<&Value> {
+        let mut all = Vec::new();
+        self.visit(&mut |schema, _| all.push(schema));
+        all
     }
 
-    fn look_inside(&self, members: &Map<String, Value>, place: &mut Vec<String>, problems: &mut Vec<String>) {
-        for group in ["properties", "$defs", "definitions"] {
-            for (name, schema) in members.get(group).and_then(Value::as_object).unwrap_or(&self.none) {
-                place.extend([group.to_owned(), name.clone()]);
-                self.look(schema, place, problems);
-                place.truncate(place.len() - 2);
+    fn visit<'s>(&'s self, see: &mut impl FnMut(&'s Value, &[String])) {
+        let mut seen = HashSet::new();
+        let mut left = vec![(self.root, Vec::new())];
+        while let Some((schema, place)) = left.pop() {
+            if !seen.insert(from_ref(schema).addr()) {
+                continue;
             }
-        }
-        for single in ["items", "additionalProperties"] {
-            match members.get(single) {
-                // Members that are not named are never made, unless they must be.
-                None | Some(Value::Bool(_)) if single == "additionalProperties" => {}
-                None => {}
-                Some(schema) => {
-                    place.push(single.to_owned());
-                    self.look(schema, place, problems);
-                    place.pop();
+            see(schema, &place);
+            let from = left.len();
+            let mut add = |schema, names: &[&str]| {
+                let inside = place.iter().cloned().chain(names.iter().map(|name| (*name).to_owned()));
+                left.push((schema, inside.collect()));
+            };
+            if let Some(target) = schema.get("$ref").and_then(|reference| self.target(reference)) {
+                add(target, &["$ref"]);
+            }
+            for group in GROUPS {
+                for (name, schema) in schema.get(group).and_then(Value::as_object).unwrap_or(&self.none) {
+                    add(schema, &[group, name]);
                 }
             }
-        }
-        for (index, way) in members.get("anyOf").and_then(Value::as_array).into_iter().flatten().enumerate() {
-            place.extend(["anyOf".to_owned(), index.to_string()]);
-            self.look(way, place, problems);
-            place.truncate(place.len() - 2);
+            for single in SINGLE {
+                // Members that are not named are never made, unless they must be.
+                let schema = schema.get(single);
+                if let Some(schema) = schema.filter(|schema| single == "items" || schema.is_object()) {
+                    add(schema, &[single]);
+                }
+            }
+            let ways = schema.get("anyOf").and_then(Value::as_array).into_iter().flatten();
+            for (index, way) in ways.enumerate() {
+                add(way, &["anyOf", &index.to_string()]);
+            }
+            // The first of them is seen first.
+            left[from..].reverse();
         }
     }
+
+    fn problems_of(&self, schema: &Value, is_root: bool) -> Vec<String> {
+        let members = match schema {
+            Value::Object(members) => members,
+            Value::Bool(true) => return Vec::new(),
+            other => return vec![format!("the schema {}", shortened(other))],
+        };
+        let beside = |allowed: &[&str]| {
+            members.keys().any(|other| is_said(other) && !allowed.contains(&other.as_str()))
+        };
+        let mut problems = Vec::new();
+        for (keyword, value) in members {
+            let problem = match keyword.as_str() {
+                known if !is_shaped(known, value) => Some(format!("{known} {}", shortened(value))),
+                "$ref" if self.target(value).is_none() => Some(format!("$ref {value}")),
+                "$ref" if beside(&["$ref"]) => Some("$ref beside other keywords".to_owned()),
+                // References inside of it would begin there.
+                "$id" if !is_root => Some("$id".to_owned()),
+                "format" if !is_format(value, members.get("type")) => Some(format!("format {value}")),
+                "anyOf" if beside(&["anyOf", "type"]) => Some("anyOf beside other keywords".to_owned()),
+                "enum" | "const" if beside(&["enum", "const", "type"]) => {
+                    Some(format!("{keyword} beside other keywords"))
+                }
+                known if SUPPORTED.contains(&known) || PASSED_OVER.contains(&known) => None,
+                known if known.starts_with("x-") => None,
+                unknown => Some(unknown.to_owned()),
+            };
+            problems.extend(problem);
+        }
+        problems
+    }
+}
+
+/// The beginning of a value, which can be long.
+fn shortened(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(60) {
+        Some((at, _)) => format!("{}...", &text[..at]),
+        None => text,
+    }
+}
+
+/// Whether it is known what a format asks of values of this type.
+fn is_format(format: &Value, kind: Option<&Value>) -> bool {
+    let Some(format) = format.as_str() else { return false };
+    let is_text = match kind {
+        Some(Value::String(kind)) => kind == "string",
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "string"),
+        _ => true,
+    };
+    FORMATS.contains(&format) || !is_text && NUMBERS.iter().any(|(name, _)| *name == format)
 }
 
 /// Whether a keyword says something of what is valid.
 fn is_said(keyword: &str) -> bool {
     !PASSED_OVER.contains(&keyword)
         && !keyword.starts_with("x-")
-        && !matches!(keyword, "default" | "examples" | "$defs" | "definitions")
+        && !matches!(keyword, "default" | "examples" | "nullable" | "$defs" | "definitions")
 }
