@@ -227,7 +227,7 @@ impl Environment {
                 Observation::refusal(&error.to_string())
             }
             Err(error) if is_late(&error) => {
-                let text = error.to_string();
+                let text = self.why_late(begun, &error);
                 problem = Some(text.clone());
                 Observation::refusal(&text)
             }
@@ -237,13 +237,12 @@ impl Environment {
         if problem.is_none() && !is_too_late {
             match self.resources(|| within(self.time_left(begun))) {
                 Ok(resources) => observation.resources = resources,
-                Err(error) if is_late(&error) => problem = Some(error.to_string()),
+                Err(error) if is_late(&error) => problem = Some(self.why_late(begun, &error)),
                 Err(error) => return Err(error),
             }
         }
-        if is_too_late || problem.is_some() {
-            // Where both limits are over, that of the episode is why it does not go on.
-            problem = self.out_of_time().or(problem);
+        if is_too_late {
+            problem = self.out_of_time();
         }
         let reward = (self.reward)(action, &observation);
         if !reward.is_finite() {
@@ -278,6 +277,14 @@ impl Environment {
         let of_step = self.step_time.map(|time| time.saturating_sub(begun.elapsed()));
         let of_episode = self.max_time.map(|time| time.saturating_sub(self.begun.elapsed()));
         [of_step, of_episode].into_iter().flatten().min()
+    }
+
+    /// What to say of a time-out: the limit that is over, and not what was left of it. Where both are, the episode's is why it does
+    /// not go on.
+    fn why_late(&self, begun: Instant, error: &Error) -> String {
+        let of_step = self.step_time.filter(|most| begun.elapsed() >= *most);
+        let step = of_step.map(|most| format!("the step has taken {}", Seconds(most)));
+        self.out_of_time().or(step).unwrap_or_else(|| error.to_string())
     }
 
     /// What to say if the episode has taken as long as it may.
