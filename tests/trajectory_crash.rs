@@ -1,4 +1,4 @@
-//! A program that is killed while it records. Linux only.
+//! A program that is killed while it records, and one whose disk is full. Linux only.
 
 #![cfg(target_os = "linux")]
 
@@ -88,5 +88,53 @@ fn whoever_is_killed_loses_at_most_the_last_line() {
             );
         }
     }
+    fs::remove_file(path).expect("removed");
+}
+
+const FULL: &str = "TINYMCP_TEST_FULL_DISK";
+
+/// Records on a disk that is full after a while, if it is told where.
+#[test]
+fn child_with_little_room() {
+    let Some(path) = std::env::var_os(FULL) else { return };
+    let sink = Sink::open(path).expect("a file");
+    let recording = Recorder::new(Arc::new(Letters), &sink).begin("whatever the disk does");
+    for _ in 0..100 {
+        recording.call("letters", Arguments::empty(), &CallOptions::default()).expect("letters");
+    }
+    recording.end();
+    let problem = sink.problem().expect("there was no room");
+    assert!(problem.contains("File too large"), "{problem}");
+    assert!(sink.lost() > 10 && sink.written() + sink.lost() == 102, "{sink:?}");
+}
+
+#[test]
+fn a_disk_that_is_full_fails_nobody_and_its_recording_is_gone_on_with() {
+    let path = scratch("full");
+    // Of the shell's units, 512 or 1024 bytes: none, so that not even the header fits, and some.
+    for (round, blocks) in [0, 16, 0].into_iter().enumerate() {
+        let status = Command::new("sh")
+            .args(["-c", &format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\""), "sh"])
+            .arg(std::env::current_exe().expect("a test"))
+            .args(["--exact", "child_with_little_room", "--nocapture", "--test-threads=1"])
+            .env(FULL, &path)
+            .stdout(Stdio::null())
+            .stderr(Stdio::inherit())
+            .status()
+            .expect("a shell");
+        assert!(status.success(), "round {round}");
+        let text = fs::read_to_string(&path).expect("a file");
+        assert_eq!(text.is_empty(), round == 0, "{text}");
+    }
+    let recorder = Recorder::new(Arc::new(Letters), &Sink::open(&path).expect("a file"));
+    let recording = recorder.begin("there is room again");
+    recording.call("letters", Arguments::empty(), &CallOptions::default()).expect("letters");
+    recording.end();
+    let mut read = Trajectories::open(&path).expect("a file");
+    let all: Vec<_> = read.by_ref().map(|one| one.expect("a trajectory")).collect();
+    assert_eq!((all.len(), read.broken()), (2, 0), "what was torn was cut off");
+    let [whole, torn] = [&all[0], &all[1]].map(|one| one.tool_calls().count()).map(|calls| calls as u64);
+    assert!(whole == 1 && (10..100).contains(&torn), "{whole} {torn}");
+    assert!(all[0].is_complete() && all[1].end().is_none());
     fs::remove_file(path).expect("removed");
 }

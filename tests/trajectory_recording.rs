@@ -328,6 +328,82 @@ fn only_the_copy_is_redacted() {
 }
 
 #[test]
+fn definitions_are_redacted_and_stay_definitions() {
+    struct Offering(Vec<ToolDefinition>);
+    impl Caller for Offering {
+        fn call(&self, _: &str, _: Arguments<'_>, _: &CallOptions) -> tinymcp::Result<CallToolResult> {
+            Ok(CallToolResult::default())
+        }
+        fn list_tools(&self, _: &CallOptions) -> tinymcp::Result<List<ToolDefinition>> {
+            Ok(List::new(self.0.clone()))
+        }
+    }
+    let tools: Vec<ToolDefinition> = serde_json::from_value(json!([{
+        "name": "login",
+        "description": "as root, with ghp_Abc123",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "password": {"type": "string", "default": "hunter2", "enum": ["hunter2"], "minLength": 3},
+                "auth": {"default": {"password": "hunter3"}},
+                "token": {"$ref": "#/$defs/Token"},
+            },
+            "$defs": {"Token": {"type": "string", "examples": ["hunter4"]}},
+            "required": ["password"],
+        },
+        "_meta": {"token": "hunter5"},
+    }]))
+    .expect("tools");
+    let (sink, told) = (Sink::memory(), Sink::memory());
+    let redaction = Redaction::new().keys(["password", "token"]).texts(|text| {
+        text.contains("ghp_").then(|| text.split("ghp_").next().unwrap_or_default().to_owned() + "[token]")
+    });
+    let recorder = Recorder::new(Arc::new(Offering(tools.clone())), &sink).with_redaction(redaction.clone());
+    let recording = recorder.begin("log in with ghp_Zz");
+    for _ in 0..3 {
+        assert_eq!(recording.list_tools(&plain()).expect("tools").items, tools, "as they are");
+    }
+    recording.end();
+    let text = String::from_utf8(sink.contents()).expect("UTF-8");
+    assert!(!text.contains("hunter") && !text.contains("ghp_"), "{text}");
+    assert_eq!(text.matches(r#""event":"definitions""#).count(), 1, "once a content");
+    let all = read(&sink);
+    assert_eq!(all[0].task_description(), "log in with [token]");
+    let [login] = all[0].tools().expect("offered") else { panic!("one") };
+    assert_eq!(login.description.as_deref(), Some("as root, with [token]"));
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "password": {"type": "string", "minLength": 3},
+            "auth": {"default": {"password": "[redacted]"}},
+            "token": {"$ref": "#/$defs/Token"},
+        },
+        "$defs": {"Token": {"type": "string"}},
+        "required": ["password"],
+    });
+    assert_eq!(login.input_schema.to_value(), schema);
+    // What makes something else of tools leaves nothing of them.
+    let odd = Redaction::new().with(|member, _| (member == "tools").then(|| Json::from("none")));
+    let recording = Recorder::new(Arc::new(Offering(tools)), &told).with_redaction(odd).begin("x");
+    recording.list_tools(&plain()).expect("tools");
+    recording.end();
+    let all = read(&told);
+    assert!(all[0].is_complete() && all[0].tools().is_none());
+}
+
+#[test]
+#[cfg(feature = "patterns")]
+fn regular_expressions_keep_parts_of_texts_out() {
+    let redaction = Redaction::new().regex(r"sk-[a-z0-9]+").expect("a pattern");
+    let json = Json::parse(r#"{"sk-k1":"use sk-abc1, then sk-x\n","inner":"{\"a\":\"sk-9\"}","n":1e400}"#);
+    assert_eq!(
+        redaction.apply("result", &json.expect("JSON")).as_str(),
+        r#"{"[redacted]":"use [redacted], then [redacted]\n","inner":"{\"a\":\"[redacted]\"}","n":1e400}"#
+    );
+    assert!(Redaction::new().regex("(").is_err());
+}
+
+#[test]
 fn a_redaction_that_panics_records_nothing_of_it_and_fails_nobody() {
     let sink = Sink::memory();
     let redaction = Redaction::new().with(|member, _| if member == "result" { panic!("odd") } else { None });
@@ -494,12 +570,21 @@ fn other_files_are_left_as_they_are() {
 #[cfg(target_os = "linux")]
 fn a_failing_disk_fails_nobody_and_is_counted() {
     let client = calculator();
-    let folder = std::env::temp_dir().join(format!("tinymcp-recording-full-{}", std::process::id()));
-    let _ = fs::remove_file(&folder);
-    std::os::unix::fs::symlink("/dev/full", &folder).expect("a link");
-    // The header is the first that cannot be written, and opening says so.
-    Sink::open(&folder).expect_err("no space");
-    fs::remove_file(&folder).expect("removed");
+    let full = std::env::temp_dir().join(format!("tinymcp-recording-full-{}", std::process::id()));
+    let _ = fs::remove_file(&full);
+    std::os::unix::fs::symlink("/dev/full", &full).expect("a link");
+    let sink = Sink::open(&full).expect("a full disk keeps nobody from working");
+    fs::remove_file(&full).expect("removed");
+    let problem = sink.problem().expect("no room for the header");
+    assert!(problem.contains("No space left"), "{problem}");
+    assert_eq!((sink.written(), sink.lost()), (0, 0));
+    let recording = Recorder::new(Arc::new(client.handle()), &sink).begin("x");
+    let sum = recording.call("add", arguments(&json!({"a": 1, "b": 2})), &plain()).expect("a sum");
+    assert_eq!(sum.text_content(), "3");
+    recording.list_tools(&plain()).expect("tools");
+    recording.end();
+    // The definitions of the tools are a line of their own.
+    assert_eq!((sink.written(), sink.lost(), sink.problem()), (0, 5, Some(problem)));
 
     // A sink in memory is full one day as well.
     let sink = Sink::memory();
@@ -512,7 +597,7 @@ fn a_failing_disk_fails_nobody_and_is_counted() {
     };
     assert_eq!((note(&big), note(&big)), (Some(1), Some(2)));
     recording.call("add", arguments(&json!({"a": 1, "b": 2})), &plain()).expect("a sum");
-    assert_eq!(sink.lost(), 1);
+    assert_eq!((sink.lost(), sink.problem()), (1, None));
     recording.end();
     let all = read(&sink);
     assert_eq!(all[0].end().map(|end| end.lost), Some(1));

@@ -49,6 +49,14 @@ pub struct List<T> {
     pub rejected: Vec<Rejected>,
 }
 
+impl<T> List<T> {
+    /// A list of these, for a [`Caller`](super::Caller) of your own.
+    #[must_use]
+    pub fn new(items: Vec<T>) -> Self {
+        Self { items, rejected: Vec::new() }
+    }
+}
+
 impl<T> IntoIterator for List<T> {
     type Item = T;
     type IntoIter = std::vec::IntoIter<T>;

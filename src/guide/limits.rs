@@ -207,7 +207,7 @@
 //! | what a sink in memory holds | 64 MiB | | lost, and counted |
 //! | lists of tools known to be in the file, writing and reading | 1,024 | | the oldest is written again when it comes again |
 //! | trajectories that are put together at a time, reading | 4,096 | [`Trajectories::max_open`](crate::trajectory::Trajectories::max_open) | the one that was silent for longest counts as over |
-//! | events of one of them, reading | 100,000 | [`Trajectories::max_events`](crate::trajectory::Trajectories::max_events) | passed over, and counted |
+//! | events of one of them, reading | 1,000,000 | [`Trajectories::max_events`](crate::trajectory::Trajectories::max_events) | passed over, and counted |
 //! | a line of a recording that is read | 256 MiB | | passed over, and counted |
 //! | tools with figures of their own | 1,000 | | counted together |
 //! | a page that shows a recording | 20,000,000 bytes | [`Report::with_max_bytes`](crate::trajectory::Report::with_max_bytes), less only | counted, and said on the page |

@@ -44,7 +44,8 @@
 //!   were just woken, for a call of 300 bytes. Its event is put together outside of any lock and written by one system call, on the
 //!   thread that made the call, before the result is returned.
 //! - What cannot be written is lost, counted by [`Sink::lost`](crate::trajectory::Sink::lost), and reported in the log: once when it
-//!   begins and once when it goes on.
+//!   begins and once when it goes on. [`Sink::problem`](crate::trajectory::Sink::problem) says why, and the end of a trajectory has
+//!   how many of its events are lost. A disk that is full when a file is opened is a problem of that kind, and no error.
 //! - Whoever ends the program at any moment loses no event that was complete. Without
 //!   [`with_sync`](crate::trajectory::Sink::with_sync) a power failure may cost the last seconds.
 //! - Nothing grows with what is recorded.
@@ -52,7 +53,7 @@
 //! A recording holds what passed, secrets included; its file is readable for its owner alone. What a
 //! [`Redaction`](crate::trajectory::Redaction) takes out is taken out of the copy. It sees what passed: `arguments`, `result`,
 //! `error`, `params`, `answer`, `observation`, `info`, `items`, `rejected`, `uri`, `task`, `text`, `reasoning`, `metadata` and
-//! `decision` of events, and not the definitions of tools.
+//! `decision` of events, the `server` of questions, and the `tools` of definitions.
 //!
 //! [Limits](super::limits#recordings) has how much of everything there may be.
 //!

@@ -17,7 +17,7 @@ use super::sink::KNOWN_DEFINITIONS;
 const MAX_OPEN: usize = 4096;
 
 /// So many events of one are kept.
-const MAX_EVENTS: usize = 100_000;
+const MAX_EVENTS: usize = 1_000_000;
 
 /// The trajectories of a recording, one after the other as they end, whatever the length of the file.
 ///
@@ -97,7 +97,7 @@ impl<R: BufRead> Trajectories<R> {
         self
     }
 
-    /// So many events of one trajectory are kept, 100,000 by default; others are passed over and
+    /// So many events of one trajectory are kept, 1,000,000 by default; others are passed over and
     /// [counted](Trajectory::omitted). Its end is always kept.
     #[must_use]
     pub fn max_events(mut self, events: usize) -> Self {

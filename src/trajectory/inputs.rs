@@ -100,7 +100,7 @@ impl InputLog {
         let at = Moment::now();
         let answered = answer(&*self.0.handler);
         let event = InputEvent {
-            server: Some(asked.origin()),
+            server: Some(open.redacted("server", asked.origin())),
             key: asked.key().to_owned(),
             method: method.to_owned(),
             params: Json::new(asked.params()).ok(),

@@ -113,9 +113,13 @@ impl Caller for Recording {
         let fill = |fields: &mut Fields<'_>, result: &Result<List<ToolDefinition>>| {
             fields.value("what", &ListKind::Tools);
             let Ok(list) = result else { return };
-            let key = core.sink.define(&list.items);
-            core.shared.offer(&key);
-            fields.value("definitions", key.as_ref());
+            if let Some(tools) = core.settings.redaction.definitions(&list.items) {
+                let key = core.sink.define(&tools);
+                core.shared.offer(&key);
+                fields.value("definitions", key.as_ref());
+            } else {
+                log::error!("a redaction made something else of tools, and they are not recorded");
+            }
             write_rejected(fields, &list.rejected);
         };
         self.passing("list", options, |options| core.caller.list_tools(options), fill).0

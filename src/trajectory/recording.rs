@@ -223,6 +223,16 @@ impl Open {
         self.core.sink.end();
     }
 
+    /// What is recorded of a text that is not always somebody's: the names of servers are ours, their command lines are not.
+    pub(super) fn redacted(&self, member: &str, text: String) -> String {
+        let redaction = &self.core.settings.redaction;
+        if redaction.is_empty() {
+            return text;
+        }
+        let redacted = redaction.apply(member, &text.into());
+        redacted.to().unwrap_or_else(|_| redacted.as_str().to_owned())
+    }
+
     /// What is recorded of which way a request went.
     pub(super) fn write_notes(&self, fields: &mut Fields<'_>, notes: &CallNotes) {
         let noted = notes.server();

@@ -1,7 +1,7 @@
 //! Making a file of JSON lines end in a whole line.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 
 use super::format::{FORMAT_VERSION, Header};
 use super::lines::invalid;
@@ -10,31 +10,41 @@ use crate::json::{FromJson, Json};
 /// As much of a file is looked at to know what it is.
 const HEADER_BYTES: u64 = 64 << 10;
 
-/// Makes `file`, which is of this format, end in a whole line; whether it has a header then.
+/// What a file lacks before more is written to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    Whole,
+    /// There is nothing in it.
+    WithoutHeader,
+    /// The last line has not got its end.
+    WithoutLineEnd,
+}
+
+/// Makes `file`, which is of this format, end in a whole line, but for the end of that.
 ///
 /// # Errors
 /// When it is something else, or of a later version; nothing is changed then.
-pub(super) fn repair(file: &mut File, format: &str) -> io::Result<bool> {
+pub(super) fn repair(file: &mut File, format: &str) -> io::Result<Ending> {
     let length = file.seek(SeekFrom::End(0))?;
     if length == 0 {
-        return Ok(false);
+        return Ok(Ending::WithoutHeader);
     }
     let has_header = check_header(file, format, length)?;
     let end = last_line_end(file, length)?;
+    let whole = if has_header { Ending::Whole } else { Ending::WithoutHeader };
     if end == length {
-        return Ok(has_header);
+        return Ok(whole);
     }
     let mut last = Vec::new();
     file.seek(SeekFrom::Start(end))?;
     file.read_to_end(&mut last)?;
     // Only its end may be missing: no beginning of an object is one.
     if std::str::from_utf8(&last).is_ok_and(|last| Json::parse(last).is_ok()) {
-        file.write_all(b"\n")?;
-    } else {
-        log::warn!("cut {} bytes of a torn line off a recording", length - end);
-        file.set_len(end)?;
+        return Ok(Ending::WithoutLineEnd);
     }
-    Ok(has_header)
+    log::warn!("cut {} bytes of a torn line off a recording", length - end);
+    file.set_len(end)?;
+    Ok(whole)
 }
 
 /// Whether the header is whole; it may be torn itself.

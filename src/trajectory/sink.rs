@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::format::{Definitions, FORMAT, Header, Line, WIRE_FORMAT, content_key};
-use super::repair::repair;
+use super::repair::{Ending, repair};
 use crate::protocol::ToolDefinition;
 use crate::sync::{Mutex, lock};
 
@@ -27,7 +27,8 @@ const MAX_OPEN: u64 = 1024;
 ///
 /// An event is written by one system call that appends its whole line, so whoever ends a program at any moment loses no event
 /// that was complete, and at most the last line of the file is torn. **Nothing here fails a session**: what cannot be written is
-/// counted ([`lost`](Self::lost)) and reported in the log, and the next event is tried again.
+/// counted ([`lost`](Self::lost)) and reported in the log, [`problem`](Self::problem) says why, and the next event is tried again.
+/// A disk that is full is no reason not to open a file either: its recording begins once there is room.
 ///
 /// A file belongs to one sink of one program at a time. Recordings hold whatever passed: the file is made readable for its owner
 /// alone (on Unix), and a [`Redaction`](super::Redaction) can keep more out of it.
@@ -62,8 +63,10 @@ struct Out {
     to: To,
     /// The last line is not whole: the next one begins on a line of its own.
     is_torn: bool,
-    /// The last event could not be written, and that was reported.
-    is_failing: bool,
+    /// The header, until the file has it.
+    header: Vec<u8>,
+    /// Why the last event could not be written, which was reported.
+    problem: Option<String>,
 }
 
 enum To {
@@ -77,7 +80,8 @@ impl Sink {
     /// end gets it.
     ///
     /// # Errors
-    /// When the file cannot be opened, or is no recording, or one of a later version: it is left as it is.
+    /// When the file cannot be opened, or is no recording, or one of a later version: it is left as it is. That there is no room
+    /// for it is reported as for any event.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         Self::open_as(path.as_ref(), FORMAT)
     }
@@ -93,24 +97,33 @@ impl Sink {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = options.open(path)?;
-        if !repair(&mut file, format)
-            .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))?
-        {
-            file.write_all(&header(format))?;
+        let ending = repair(&mut file, format)
+            .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))?;
+        let mut out = Out::new(To::File(file));
+        out.is_torn = ending == Ending::WithoutLineEnd;
+        if ending == Ending::WithoutHeader {
+            out.header = header(format);
         }
-        Ok(Self::new(To::File(file), path.display().to_string()))
+        let begun = out.begin();
+        let is_news = out.note(&begun);
+        let sink = Self::new(out, path.display().to_string());
+        if is_news {
+            sink.tell(&begun);
+        }
+        begun.or_else(|e| if is_full(&e) { Ok(()) } else { Err(e) })?;
+        Ok(sink)
     }
 
     /// A sink that keeps everything in memory, at most 64 MiB; what comes then is lost. [`contents`](Self::contents) is the
     /// recording, to be read by [`Lines::new`](super::Lines::new) or [`Trajectories::new`](super::Trajectories::new).
     #[must_use]
     pub fn memory() -> Self {
-        Self::new(To::Memory(header(FORMAT)), "memory".to_owned())
+        Self::new(Out::new(To::Memory(header(FORMAT))), "memory".to_owned())
     }
 
-    fn new(to: To, name: String) -> Self {
+    fn new(out: Out, name: String) -> Self {
         Self(Arc::new(Inner {
-            out: Mutex::new(Out { to, is_torn: false, is_failing: false }),
+            out: Mutex::new(out),
             name,
             syncs: AtomicBool::new(false),
             written: AtomicU64::new(0),
@@ -150,6 +163,12 @@ impl Sink {
         self.0.lost.load(Ordering::Relaxed)
     }
 
+    /// Why the last event could not be written; `None` once one is again.
+    #[must_use]
+    pub fn problem(&self) -> Option<String> {
+        lock(&self.0.out).problem.clone()
+    }
+
     /// How many trajectories were not recorded as too many were open.
     #[must_use]
     pub fn refused(&self) -> u64 {
@@ -178,23 +197,21 @@ impl Sink {
             To::File(file) if self.0.syncs.load(Ordering::Relaxed) => file.sync_data(),
             _ => Ok(()),
         });
-        let was_failing = std::mem::replace(&mut out.is_failing, written.is_err());
+        let is_news = out.note(&written);
         drop(out);
-        match &written {
-            Ok(()) => {
-                self.0.written.fetch_add(1, Ordering::Relaxed);
-                if was_failing {
-                    log::warn!("recording to {} goes on; {} events are lost", self.0.name, self.lost());
-                }
-            }
-            Err(e) => {
-                self.0.lost.fetch_add(1, Ordering::Relaxed);
-                if !was_failing {
-                    log::error!("cannot record to {}: {e}", self.0.name);
-                }
-            }
+        let counted = if written.is_ok() { &self.0.written } else { &self.0.lost };
+        counted.fetch_add(1, Ordering::Relaxed);
+        if is_news {
+            self.tell(&written);
         }
         written
+    }
+
+    fn tell(&self, written: &io::Result<()>) {
+        match written {
+            Ok(()) => log::warn!("recording to {} goes on; {} events are lost", self.0.name, self.lost()),
+            Err(e) => log::error!("cannot record to {}: {e}", self.0.name),
+        }
     }
 
     /// Sees to it that the file has these definitions; their key.
@@ -247,12 +264,36 @@ impl fmt::Debug for Sink {
             .field("name", &self.0.name)
             .field("written", &self.written())
             .field("lost", &self.lost())
+            .field("problem", &self.problem())
             .finish_non_exhaustive()
     }
 }
 
 impl Out {
+    fn new(to: To) -> Self {
+        Self { to, is_torn: false, header: Vec::new(), problem: None }
+    }
+
+    /// Writes what must be there before the next line: the header, or the end of a line that has none.
+    fn begin(&mut self) -> io::Result<()> {
+        let To::File(file) = &mut self.to else { return Ok(()) };
+        if self.is_torn {
+            file.write_all(b"\n")?;
+            self.is_torn = false;
+        }
+        if !self.header.is_empty() {
+            if let Err(e) = file.write_all(&self.header) {
+                // Half a header would make it no recording. What is no file stays as it is.
+                let _ = file.set_len(0);
+                return Err(e);
+            }
+            self.header = Vec::new();
+        }
+        Ok(())
+    }
+
     fn write(&mut self, lines: &[u8]) -> io::Result<()> {
+        self.begin()?;
         let to = match &mut self.to {
             To::File(file) => file,
             To::Memory(held) if held.len() + lines.len() > MEMORY_BYTES => {
@@ -263,10 +304,6 @@ impl Out {
                 return Ok(());
             }
         };
-        if self.is_torn {
-            to.write_all(b"\n")?;
-            self.is_torn = false;
-        }
         let mut rest = lines;
         while !rest.is_empty() {
             match to.write(rest) {
@@ -282,6 +319,19 @@ impl Out {
         }
         Ok(())
     }
+
+    /// Keeps the problem, if there is one; whether that has begun or ended.
+    fn note(&mut self, written: &io::Result<()>) -> bool {
+        let problem = written.as_ref().err().map(ToString::to_string);
+        let is_failing = problem.is_some();
+        std::mem::replace(&mut self.problem, problem).is_some() != is_failing
+    }
+}
+
+/// Whether there may be room later.
+fn is_full(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
 fn header(format: &str) -> Vec<u8> {

@@ -294,7 +294,11 @@ fn tools(trajectory: &Trajectory, caller: &dyn Caller, options: &RerunOptions) -
     let by_name = |tools: &[ToolDefinition]| -> BTreeMap<String, Json> {
         tools.iter().map(|tool| (tool.name.clone(), without_meta(json(tool)))).collect()
     };
-    let (then, now) = (by_name(then), by_name(&now));
+    let redacted = |tools| match options.redaction.definitions(tools) {
+        Some(tools) => by_name(&tools),
+        None => BTreeMap::new(),
+    };
+    let (then, now) = (redacted(then), redacted(&now));
     let mut tools = ToolsThen::default();
     for (name, definition) in &then {
         match now.get(name) {
