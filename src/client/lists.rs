@@ -15,6 +15,7 @@ use crate::json::Json;
 use crate::jsonrpc::ErrorCode;
 use crate::method::Method;
 use crate::protocol::{Icon, Listed, Page, Prompt, Rejected, Resource, ResourceTemplate, ToolDefinition};
+use crate::sync::Deadline;
 use crate::transport::Link;
 
 /// More pages than this are no list but a loop.
@@ -230,6 +231,8 @@ struct Walk {
     seen: HashSet<u64>,
     hasher: RandomState,
     pages: usize,
+    /// When the whole list must be there.
+    until: Deadline,
 }
 
 enum Next {
@@ -250,6 +253,7 @@ impl Walk {
             seen: HashSet::new(),
             hasher: RandomState::new(),
             pages: 0,
+            until: Deadline::after(None),
         }
     }
 
@@ -267,6 +271,9 @@ impl Walk {
             Some(settled) => Arc::clone(settled),
             None => settled(&self.session, &self.options)?,
         };
+        if let Some(left) = self.until.remaining() {
+            self.options.total = Some(Some(left));
+        }
         let page = ask(&self.session, &settled, self.method, params, &self.options).inspect_err(|error| {
             // spec: 2026-07-28 server/utilities/caching#interaction-with-pagination (a refused cursor)
             if let (true, Some(cache)) = (is_bad_params(error) && !params.is_empty(), &settled.cache) {
@@ -303,11 +310,17 @@ fn means_nothing_to_it(error: &Error) -> bool {
 }
 
 fn list<T: Item>(session: &Arc<Session>, options: &CallOptions) -> Result<List<T>> {
-    let mut first = pages(session, options);
+    let until = Deadline::after(options.total(session));
+    let pages = || {
+        let mut pages = pages(session, options);
+        pages.walk.until = until;
+        pages
+    };
+    let mut first = pages();
     match collect(&mut first) {
         Err(error) if means_nothing_to_it(&error) && first.walk.pages > 0 => {
             log::debug!("{} is begun again, as the server does not know a cursor: {error}", T::METHOD);
-            collect(&mut pages(session, options))
+            collect(&mut pages())
         }
         listed => listed,
     }
@@ -359,7 +372,7 @@ macro_rules! lists {
                 self.$list_with(&CallOptions::default())
             }
 
-            #[doc = concat!("All ", $what, ", with a timeout, a cancel token or metadata of its own, which hold for each page.")]
+            #[doc = concat!("All ", $what, ", with a timeout or metadata of its own, which hold for each page, or a total or a cancel token, which hold for all of them.")]
             ///
             /// # Errors
             #[doc = concat!("As [`", stringify!($list), "`](Self::", stringify!($list), ").")]
