@@ -244,6 +244,46 @@ impl Error {
     }
 }
 
+#[cfg(feature = "host")]
+impl Error {
+    /// The same with other texts, of which some are a server's.
+    pub(crate) fn map_texts(self, map: &dyn Fn(String) -> String) -> Self {
+        let failed = |mut failure: Box<Failure>| {
+            failure.stderr_tail = map(failure.stderr_tail);
+            failure.detail = failure.detail.map(map);
+            failure.server = map(failure.server);
+            failure
+        };
+        let answered = |mut error: ErrorObject| {
+            error.message = map(error.message);
+            error
+        };
+        match self {
+            Self::Peer(error) => Self::Peer(answered(error)),
+            Self::Refused { error, failure } => {
+                Self::Refused { error: answered(error), failure: failed(failure) }
+            }
+            Self::Timeout(failure) => Self::Timeout(failed(failure)),
+            Self::Cancelled(reason) => Self::Cancelled(reason),
+            Self::Closed(failure) => Self::Closed(failed(failure)),
+            Self::OutcomeUnknown(failure) => Self::OutcomeUnknown(failed(failure)),
+            Self::Unreachable(failure) => Self::Unreachable(failed(failure)),
+            Self::Rejected { status, failure } => Self::Rejected { status, failure: failed(failure) },
+            Self::SessionEnded(failure) => Self::SessionEnded(failed(failure)),
+            Self::Transport { context, error } => Self::Transport {
+                context: map(context),
+                error: io::Error::new(error.kind(), map(error.to_string())),
+            },
+            Self::Protocol(problem) => Self::Protocol(map(problem)),
+            Self::Unsupported(problem) => Self::Unsupported(map(problem)),
+            Self::InvalidUse(problem) => Self::InvalidUse(map(problem)),
+            Self::Busy(problem) => Self::Busy(map(problem)),
+            Self::Denied(reason) => Self::Denied(reason),
+            Self::NotAnswered { key, error } => Self::NotAnswered { key, error: answered(error) },
+        }
+    }
+}
+
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -52,6 +52,17 @@ impl CallOptions {
         (self.timeout.unwrap_or(timeouts.call), self.total.unwrap_or(timeouts.call_total), resets)
     }
 
+    /// The same call, of whose times so much is gone.
+    pub(crate) fn shortened(self, spent: Duration, timeouts: &Timeouts) -> Self {
+        if spent.is_zero() {
+            return self;
+        }
+        let (timeout, total, resets) = self.times(timeouts);
+        let left = |time: Option<Duration>| time.map(|time| time.saturating_sub(spent));
+        let timeout = if resets { timeout } else { left(timeout) };
+        self.with_timeout(timeout).with_total(left(total))
+    }
+
     /// The same call, of which `begun` learns whether it began.
     pub(crate) fn watched_by(mut self, begun: &Begun) -> Self {
         self.begun = Some(begun.clone());

@@ -36,7 +36,11 @@
 //!
 //! At run time servers are [added](crate::host::HostHandle::add), [removed](crate::host::HostHandle::remove) and
 //! [restarted](crate::host::HostHandle::restart). A server that is another one, or of another version, after a restart is reported, and so are
-//! tools that are described in another way than before.
+//! tools that are described in another way than before. Whoever removes a server, or closes the host, returns when its process is gone, also
+//! if it was just being started; until then its name is not free.
+//!
+//! A server that says that its tools have changed is listed again, one that says so all the time at growing distances. If the list cannot be
+//! had, the last one stays, and an event tells why.
 //!
 //! # Names
 //!
@@ -63,6 +67,9 @@
 //! user. Without anybody to ask, what would be asked is denied, with an error that says so. Servers of a configuration file are started once
 //! the user has agreed to what they run. What servers ask, sampling and elicitation, passes the same gate.
 //!
+//! What is asked about is what is called: if a tool is described in another way by the time there is an answer, or after its server was
+//! started again, the user is asked once more, and after three times the call is denied.
+//!
 //! What comes back is made harmless before a model sees it, and everything is written down: see [audit](super::audit). Servers that are
 //! started can be [contained](super::containment).
 //!
@@ -71,6 +78,9 @@
 //! A server that ends is started again by the next call, or at once, as [`restart`](crate::host::HostBuilder::restart) says. A call that did
 //! not get through is made again where that does no harm; one that may have been carried out is
 //! [`Error::OutcomeUnknown`](crate::Error::OutcomeUnknown), never made twice in silence.
+//!
+//! What a server was given by the configuration, a variable, an answer of the user, a secret, is hidden where the server repeats it: in errors,
+//! in events, in the end of its stderr that comes with them.
 //!
 //! # One of many callers
 //!

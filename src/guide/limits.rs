@@ -229,7 +229,11 @@
 //! | servers that start side by side | 8 | [`max_starting`](crate::host::HostBuilder::max_starting) | further ones wait |
 //! | tools of one server in a host | 10,000 | | further ones are not offered, and an event tells of it |
 //! | the name of a tool in a host, in characters | 64 | | cut, and ends in a number |
-//! | events of a host that wait for who watches | 1,024 | | the oldest are lost, and [`HostEvent::Missed`](crate::host::HostEvent::Missed) tells how many |
+//! | refused tools of a listing that an event names | 32 | | how many more there are |
+//! | refused tools of which it is known that they were told | 10,000 | | they are told again |
+//! | questions about one call whose tool changes meanwhile | 3 | | [`Error::Denied`](crate::Error::Denied) |
+//! | a text that a server of a host wrote, in errors and events | 32 KiB | | cut |
+//! | events of a host that wait for who watches; their texts | 1,024; 4 MiB | | the oldest are lost, and [`HostEvent::Missed`](crate::host::HostEvent::Missed) tells how many |
 //! | those who listen to changes by a host; changes that wait for one of them | 64; 64 | | [`Error::Busy`](crate::Error::Busy); the rest waits as marks |
 //! | servers that are asked for a list side by side | 16 | | further ones are asked after them |
 //!
@@ -245,6 +249,8 @@
 //! | a conversation of a pool that nobody holds, without a call | 30 min | |
 //! | all members of a pool tell of the same change | 250 ms | |
 //! | a server of a host starts: the protocol is settled, its tools are listed | 30 s | [`start_time`](crate::host::HostBuilder::start_time) |
+//! | before the tools of a server are listed again that change all the time, which doubles; at most | 100 ms; 10 s | |
+//! | who ends a server waits for those who just start it | 5 s | |
 //!
 //! # A host: its audit log and its result filter
 //!

@@ -64,6 +64,7 @@
 //! | `mcp-http-stream` | a client's connection over HTTP | one for each open subscription, and one for a Legacy session | reads a stream that stays open, and opens it again | likewise |
 //! | `mcp-host` | a host (feature `host`) | 1 | sees servers end | with the host |
 //! | `mcp-host-start` | a host | 1 for each server that starts for the first time | waits for its turn and for consent, and starts it | when it is ready, refused or given up |
+//! | `mcp-host-end` | a host | 1 for each server, when the host is closed | ends it | when it has ended |
 //! | `mcp-host-events` | [`Events`](crate::client::Events) of a host | 1 for each server that is listened to | hands changes on | with the events, or the server |
 //! | `mcp-restart` | a [`Resilient`](crate::host::resilience::Resilient) caller, or a server of a host | 0 or 1, while the server is started again, or the protocol settled | pauses, ends the old process, starts another, and runs [`on_event`](crate::host::resilience::RestartPolicy::on_event) | when that is over; never waited for |
 //! | `mcp-watch` | the same, with [`Restart::Eagerly`](crate::host::resilience::Restart::Eagerly) | 1 | sees the server end, and has it started again | with the caller or the client, or when the server is left alone |

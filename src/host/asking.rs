@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use super::audit::{Entry, Intent, Kind, Outcome};
 use super::consent::{Permit, Subject};
-use super::inner::{Inner, closed};
+use super::ending::closed;
+use super::inner::Inner;
 use super::member::Member;
 use crate::client::{Asked, ClientHandler};
 use crate::context::Ability;

@@ -1,12 +1,15 @@
 //! A host as a [`Caller`]: which server a thing is of, and the way of every use of it through the gate.
 
+use std::cell::Cell;
 use std::sync::{Arc, Weak};
 use std::thread;
+use std::time::Duration;
 
+use super::ending::closed;
 use super::filter::Source;
 use super::gate::Use;
 use super::handle::HostHandle;
-use super::inner::{Inner, closed};
+use super::inner::Inner;
 use super::member::Member;
 use crate::client::{
     Address, CallOptions, Caller, ClientHandle, Events, Filter, List, Placed, is_repeatable,
@@ -18,23 +21,35 @@ use crate::protocol::{
 };
 use crate::tool::Arguments;
 
+/// So often the user is asked about one call whose tool changes meanwhile.
+const MAX_CHANGES: usize = 3;
+
 /// So many servers are asked for a list side by side.
 const SIDE_BY_SIDE: usize = 16;
 
 impl Inner {
     fn call(&self, name: &str, arguments: &Arguments<'_>, options: &CallOptions) -> Result<CallToolResult> {
-        let route = self.catalogue.route(name).ok_or_else(|| self.no_tool(name))?;
         let json = arguments.to_json();
-        let usage = Use::Call { route: &route, arguments: &json };
-        let result = self.pass(
-            &usage,
-            &route.member,
-            is_repeatable(&route.definition),
-            options,
-            &mut |handle, options| Caller::call(handle, &route.definition.name, arguments.clone(), options),
-        )?;
-        let source = Source::tool(&route.member.name, &route.definition.name);
-        self.settings.filter.apply_call(&source, result)
+        let spent = Cell::new(Duration::ZERO);
+        for _ in 0..MAX_CHANGES {
+            let route = self.catalogue.route(name).ok_or_else(|| self.no_tool(name))?;
+            let is_stale = Cell::new(false);
+            let usage = Use::Call { route: &route, arguments: &json, is_stale: &is_stale, spent: &spent };
+            let result = self.pass(
+                &usage,
+                &route.member,
+                is_repeatable(&route.definition),
+                options,
+                &mut |handle, options| {
+                    Caller::call(handle, &route.definition.name, arguments.clone(), options)
+                },
+            );
+            if !is_stale.get() || matches!(result, Err(Error::OutcomeUnknown(_))) {
+                let source = Source::tool(&route.member.name, &route.definition.name);
+                return self.settings.filter.apply_call(&source, result?);
+            }
+        }
+        Err(Error::Denied(format!("tool {name} changed again and again while it was asked about")))
     }
 
     /// Why there is no tool of this name: its server may not be ready.
@@ -120,6 +135,7 @@ impl Inner {
                     // It has none.
                     Err(Error::Unsupported(_)) => told = true,
                     Err(error) => {
+                        let error = member.harmless_error(error);
                         log::warn!("server {} is missing in a list: {error}", member.name);
                         failure = Some(error);
                     }

@@ -59,6 +59,11 @@ impl Catalogue {
         self.routes.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
+    /// Whether a call by this route is one of the tool as it is now.
+    pub(super) fn has(&self, route: &Arc<Route>) -> bool {
+        self.route(&route.shown.name).is_some_and(|current| Arc::ptr_eq(&current, route))
+    }
+
     pub(super) fn routes(&self) -> Vec<Arc<Route>> {
         self.routes.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }

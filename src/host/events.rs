@@ -13,6 +13,9 @@ use crate::sync::Deadline;
 /// So many events wait for one who listens.
 const MAX_WAITING: usize = 1_024;
 
+/// So many bytes of text they may have: an event can name thousands of tools.
+const MAX_WAITING_BYTES: usize = 4 * 1024 * 1024;
+
 /// What a server is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -158,6 +161,7 @@ struct Listener {
 #[derive(Default)]
 struct Waiting {
     events: VecDeque<HostEvent>,
+    bytes: usize,
     missed: u64,
     is_over: bool,
 }
@@ -201,14 +205,37 @@ impl Bulletin {
     }
 }
 
+impl Waiting {
+    fn take(&mut self) -> Option<HostEvent> {
+        let event = self.events.pop_front()?;
+        self.bytes -= bytes(&event);
+        Some(event)
+    }
+}
+
+/// How much text an event has, about.
+fn bytes(event: &HostEvent) -> usize {
+    let all = |names: &[String]| names.iter().map(String::len).sum::<usize>();
+    match event {
+        HostEvent::State { state: ServerState::Ended(text) | ServerState::Failed(text), .. } => text.len(),
+        HostEvent::Tools { added, removed, changed, .. } => all(added) + all(removed) + all(changed),
+        HostEvent::ToolRefused { tool, problem, .. } => tool.len() + problem.len(),
+        HostEvent::Trouble { problem, .. } | HostEvent::Host(problem) => problem.len(),
+        HostEvent::State { .. } | HostEvent::Identity { .. } | HostEvent::Missed(_) => 0,
+    }
+}
+
 impl Listener {
     fn push(&self, event: HostEvent) {
         let mut waiting = lock(&self.waiting);
-        if waiting.events.len() >= MAX_WAITING {
-            waiting.events.pop_front();
+        waiting.bytes += bytes(&event);
+        waiting.events.push_back(event);
+        while waiting.events.len() > MAX_WAITING
+            || (waiting.bytes > MAX_WAITING_BYTES && waiting.events.len() > 1)
+        {
+            waiting.take();
             waiting.missed += 1;
         }
-        waiting.events.push_back(event);
         self.news.notify_one();
     }
 
@@ -218,7 +245,7 @@ impl Listener {
             if waiting.missed > 0 {
                 return Some(HostEvent::Missed(std::mem::take(&mut waiting.missed)));
             }
-            if let Some(event) = waiting.events.pop_front() {
+            if let Some(event) = waiting.take() {
                 return Some(event);
             }
             if waiting.is_over || deadline.has_passed() {
@@ -288,6 +315,28 @@ mod tests {
         assert_eq!(told.len(), MAX_WAITING + 1);
         assert_eq!(told[..2], ["3 events were not taken in time", "3"]);
         assert!(bulletin.listen().next().is_none());
+    }
+
+    #[test]
+    fn large_events_are_fewer() {
+        let bulletin = Bulletin::default();
+        let events = bulletin.listen();
+        let names = |count: usize| vec!["n".repeat(64); count];
+        let tools = |count| HostEvent::Tools {
+            server: "s".into(),
+            added: names(count),
+            removed: Vec::new(),
+            changed: Vec::new(),
+        };
+        for _ in 0..100 {
+            bulletin.tell(&tools(10_000));
+        }
+        assert_eq!(lock(&events.0.waiting).events.len(), MAX_WAITING_BYTES / 640_000);
+        // One that is larger than all is told all the same.
+        bulletin.tell(&tools(100_000));
+        assert!(matches!(events.try_next(), Some(HostEvent::Missed(100))));
+        assert!(matches!(events.try_next(), Some(HostEvent::Tools { .. })));
+        assert_eq!(lock(&events.0.waiting).bytes, 0);
     }
 
     #[test]

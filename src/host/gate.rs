@@ -7,6 +7,7 @@
 //! **Invariants:** the time for asking is not the call's; nothing is sent before its intent is written; whatever began has an
 //! outcome written; a call whose consent was taken back, or whose server was removed, is unknown in its outcome.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,6 @@ use serde::Serialize;
 use super::audit::{Entry, Intent, Kind, Outcome};
 use super::catalogue::Route;
 use super::consent::{Permit, Subject};
-use super::events::HostEvent;
 use super::inner::Inner;
 use super::member::Member;
 use super::resilience::Attempts;
@@ -26,9 +26,21 @@ use crate::sync::CancelToken;
 
 /// What is done with a server.
 pub(super) enum Use<'a> {
-    Call { route: &'a Route, arguments: &'a Json },
-    Read { uri: &'a str },
-    Prompt { name: &'a str, arguments: &'a Json },
+    Call {
+        route: &'a Arc<Route>,
+        arguments: &'a Json,
+        /// Set when the tool is no longer as it was when the user was asked: nothing was sent then.
+        is_stale: &'a Cell<bool>,
+        /// What the call took so far, without the asking.
+        spent: &'a Cell<Duration>,
+    },
+    Read {
+        uri: &'a str,
+    },
+    Prompt {
+        name: &'a str,
+        arguments: &'a Json,
+    },
 }
 
 impl Use<'_> {
@@ -42,7 +54,7 @@ impl Use<'_> {
 
     fn intent(&self) -> Intent<'_> {
         match self {
-            Self::Call { route, arguments } => {
+            Self::Call { route, arguments, .. } => {
                 Intent::new(Kind::Call).with_target(&route.definition.name).with_arguments(arguments)
             }
             Self::Read { uri } => Intent::new(Kind::Read).with_target(uri),
@@ -67,12 +79,13 @@ impl Inner {
             notes.set_server(Arc::clone(&member.name));
         }
         let permit = match usage {
-            Use::Call { route, arguments } => Some(self.permit_call(route, arguments, options)?),
+            Use::Call { route, arguments, .. } => Some(self.permit_call(route, arguments, options)?),
             Use::Read { .. } | Use::Prompt { .. } => None,
         };
         if let (Some(notes), Some(permit)) = (options.notes(), &permit) {
             notes.set_decision(true, permit.reason());
         }
+        self.check_current(usage)?;
         let entry = self.intend(member, usage.intent(), permit.as_ref().map(Permit::reason))?;
 
         let token = CancelToken::new();
@@ -84,8 +97,10 @@ impl Inner {
             cancel.carries(&token);
         }
         let begun = Instant::now();
-        let outcome =
-            self.attempt(usage.method(), member, is_repeatable, &options.clone().with_cancel(&token), run);
+        let outcome = self.attempt(usage, member, is_repeatable, &options.clone().with_cancel(&token), run);
+        if let Use::Call { spent, .. } = usage {
+            spent.set(spent.get() + begun.elapsed());
+        }
         let outcome = outcome.map_err(|error| match error {
             Error::Cancelled(_) if is_repeatable && permit.is_none() => error,
             Error::Cancelled(_) => {
@@ -97,8 +112,8 @@ impl Inner {
             entry.outcome(&Outcome::of(&outcome));
         }
         self.look_at(member);
-        outcome.map_err(|error| match error {
-            // A model, or a terminal, will see what the server says.
+        // A model, or a terminal, will see what the server says.
+        outcome.map_err(|error| match member.harmless_error(error) {
             Error::Peer(mut error) => {
                 error.message = self.settings.filter.apply_text(error.message);
                 Error::Peer(error)
@@ -170,15 +185,37 @@ impl Inner {
         }
     }
 
+    /// Whether the tool is still as it was when the user was asked.
+    ///
+    /// # Errors
+    /// [`Error::Denied`] if it is not.
+    fn check_current(&self, usage: &Use<'_>) -> Result<()> {
+        let Use::Call { route, is_stale, .. } = usage else { return Ok(()) };
+        let is_current = self.catalogue.has(route);
+        // The tools of one that is being taken out are gone, which is another error.
+        if is_current || route.member.gone.is_cancelled() {
+            return Ok(());
+        }
+        is_stale.set(true);
+        let (tool, server) = (&route.shown.name, &route.member.name);
+        Err(Error::Denied(format!("tool {tool} of server {server} has changed meanwhile")))
+    }
+
     fn attempt<T>(
         &self,
-        method: &str,
+        usage: &Use<'_>,
         member: &Arc<Member>,
         is_repeatable: bool,
         options: &CallOptions,
         run: &mut dyn FnMut(&ClientHandle, &CallOptions) -> Result<T>,
     ) -> Result<T> {
         let (handle, restarter) = member.running()?;
+        let spent = match usage {
+            Use::Call { spent, .. } => spent.get(),
+            Use::Read { .. } | Use::Prompt { .. } => Duration::ZERO,
+        };
+        let options = &options.clone().shortened(spent, handle.timeouts());
+        let (method, mut was_tried) = (usage.method(), false);
         let attempts = Attempts {
             method,
             retry: &self.settings.retry,
@@ -190,6 +227,10 @@ impl Inner {
         let mut result = None;
         let is_repeatable = is_repeatable || options.is_repeatable();
         attempts.run(&|| is_repeatable, &mut |options| {
+            // It may have been started again since.
+            self.check_current(usage)
+                .map_err(|error| if was_tried { unsure(member, method) } else { error })?;
+            was_tried = true;
             result = Some(run(&handle, options)?);
             Ok(())
         })?;
@@ -200,10 +241,16 @@ impl Inner {
     /// Whether the server did something odd meanwhile.
     fn look_at(&self, member: &Arc<Member>) {
         if let Some(count) = member.handle().and_then(|handle| member.strays.news(handle.strays())) {
-            let problem = format!("{count} answers to nothing that was asked");
-            self.tell(HostEvent::Trouble { server: Arc::clone(&member.name), problem });
+            self.trouble(member, format!("{count} answers to nothing that was asked"));
         }
     }
+}
+
+/// What a call came to whose first attempt was lost, and that is not made again, as its tool is another one now.
+fn unsure(member: &Member, method: &str) -> Error {
+    let why = "the tool changed before it could be called again".to_owned();
+    let phase = Phase::Call(method.to_owned());
+    Error::OutcomeUnknown(Box::new(Failure::new(phase, member.name.to_string(), why)))
 }
 
 /// What a call came to whose time was cut short: unknown, if that was not what its caller wanted.

@@ -3,24 +3,22 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, bounded, select};
 
 use super::audit::{Intent, Kind};
 use super::builder::Settings;
-use super::caller::WeakCaller;
 use super::catalogue::Catalogue;
 use super::config::ServerEntry;
+use super::ending::closed;
 use super::events::{Bulletin, HostEvent, ServerState};
 use super::member::Member;
 use super::resilience::{Breaker, RestartEvent, Restarter};
 use super::subscriptions::Subscriptions;
 use super::supervisor::Supervisor;
-use crate::client::{CallOptions, Caller, ClientHandle, ServerIdentity};
+use crate::client::ClientHandle;
 use crate::error::{Error, Result};
-use crate::peer::CloseReport;
-use crate::protocol::ToolDefinition;
 use crate::sync::{CancelToken, Deadline, Mutex, lock};
 
 /// More servers than this are refused.
@@ -31,9 +29,9 @@ pub(super) struct Inner {
     pub(super) catalogue: Catalogue,
     pub(super) bulletin: Arc<Bulletin>,
     pub(super) subscriptions: Subscriptions,
-    /// Locked for a look or a change.
-    members: RwLock<BTreeMap<Arc<str>, Arc<Member>>>,
-    supervisor: Mutex<Option<Arc<Supervisor>>>,
+    /// Locked for a look or a change. One that leaves is there until nothing of it is left.
+    pub(super) members: RwLock<BTreeMap<Arc<str>, Arc<Member>>>,
+    pub(super) supervisor: Mutex<Option<Arc<Supervisor>>>,
     /// As many tokens as servers may be started side by side.
     slots: (Sender<()>, Receiver<()>),
     /// Fires when the host is closed.
@@ -70,7 +68,7 @@ impl Inner {
         member.ok_or_else(|| self.unknown(name))
     }
 
-    fn unknown(&self, name: &str) -> Error {
+    pub(super) fn unknown(&self, name: &str) -> Error {
         let members = self.members.read().unwrap_or_else(PoisonError::into_inner);
         let known = members.keys().map(|name| &**name).collect::<Vec<_>>().join(", ");
         Error::InvalidUse(format!("there is no server {name:?}, but: {known}"))
@@ -81,9 +79,14 @@ impl Inner {
     }
 
     fn set_state(&self, member: &Arc<Member>, state: ServerState) {
-        if member.set_state(&state) {
+        let state = match state {
+            ServerState::Failed(why) => ServerState::Failed(member.harmless(why)),
+            ServerState::Ended(how) => ServerState::Ended(member.harmless(how)),
+            state => state,
+        };
+        let event = HostEvent::State { server: Arc::clone(&member.name), state: state.clone() };
+        if member.set_state(&state, || self.tell(event)) {
             self.note(Kind::State, member, &state.to_string());
-            self.tell(HostEvent::State { server: Arc::clone(&member.name), state });
         }
     }
 
@@ -116,7 +119,10 @@ impl Inner {
             if self.closed.is_cancelled() {
                 return Err(closed());
             }
-            if members.contains_key(&member.name) {
+            if let Some(other) = members.get(&member.name) {
+                if other.state() == ServerState::Stopped {
+                    return Err(Error::Busy(format!("server {:?} is being taken out", member.name)));
+                }
                 return Err(Error::InvalidUse(format!("there is a server {:?} already", member.name)));
             }
             if members.len() >= MAX_SERVERS {
@@ -134,7 +140,7 @@ impl Inner {
 
     /// Starts `member` on a thread of its own. Bound: one for a server. End: when the server is ready, or was refused or given up.
     fn start_apart(&self, member: &Arc<Member>) {
-        let (inner, member) = (self.this.clone(), Arc::clone(member));
+        let (inner, failed, member) = (self.this.clone(), Arc::clone(member), Arc::clone(member));
         let name = Arc::clone(&member.name);
         let thread = thread::Builder::new().name("mcp-host-start".into()).spawn(move || {
             if let Some(inner) = inner.upgrade() {
@@ -144,6 +150,7 @@ impl Inner {
         });
         if let Err(error) = thread {
             self.tell(HostEvent::Host(format!("no thread to start server {name}: {error}")));
+            self.set_state(&failed, ServerState::Failed(format!("no thread to start it: {error}")));
         }
     }
 
@@ -159,7 +166,7 @@ impl Inner {
                 // What was started of it is of no use.
                 drop(member.discard());
             }
-            self.arrived(member, started)
+            self.arrived(member, started.map_err(|error| member.harmless_error(error)))
         })
     }
 
@@ -186,7 +193,10 @@ impl Inner {
     /// What went wrong.
     pub(super) fn restart(&self, member: &Arc<Member>) -> Result<()> {
         match member.running() {
-            Ok((_, restarter)) => restarter.restart(Deadline::after(None), Some(&member.gone)),
+            Ok((_, restarter)) => {
+                let restarted = restarter.restart(Deadline::after(None), Some(&member.gone));
+                restarted.map_err(|error| member.harmless_error(error))
+            }
             Err(_) => self.start_member(member, None),
         }
     }
@@ -226,10 +236,17 @@ impl Inner {
                 self.set_state(member, ServerState::Starting);
             }
             RestartEvent::Restarted => {
-                if let Some(handle) = member.handle() {
-                    // What went wrong is the member's state.
-                    let _ = self.arrived(member, self.settle(member, &handle, Instant::now()));
+                let Some(handle) = member.handle() else { return };
+                let settled = self.settle(member, &handle, Instant::now());
+                if let (Err(error), false) = (settled, handle.has_ended()) {
+                    // It is there, and has what it had.
+                    self.trouble(
+                        member,
+                        format!("it was started again and its tools cannot be listed: {error}"),
+                    );
                 }
+                // Of one that has ended already the supervisor tells.
+                let _ = self.arrived(member, Ok(()));
             }
             RestartEvent::Failed(why) | RestartEvent::GivenUp(why) => {
                 self.set_state(member, ServerState::Failed(why.clone()));
@@ -237,102 +254,15 @@ impl Inner {
         }
     }
 
-    /// Lists what a server has, and tells who wants to know.
-    fn settle(&self, member: &Arc<Member>, handle: &ClientHandle, begun: Instant) -> Result<()> {
-        let identity = handle.initialize()?;
-        let left = self.settings.start_time.saturating_sub(begun.elapsed()).max(Duration::from_millis(100));
-        let options = CallOptions::default().with_total(left).with_cancel(&member.gone);
-        self.list(member, handle, &options)?;
-        self.compare(member, &identity);
-        self.subscriptions.came(member);
-        Ok(())
-    }
-
-    /// Whether it is still the same server.
-    fn compare(&self, member: &Arc<Member>, after: &Arc<ServerIdentity>) {
-        let Some(before) = member.set_identity(after) else { return };
-        if before.info != after.info || before.version != after.version {
-            let server = Arc::clone(&member.name);
-            self.tell(HostEvent::Identity { server, before, after: Arc::clone(after) });
-        }
-    }
-
-    /// Lists the tools of `member` anew.
-    ///
-    /// # Errors
-    /// When it does not tell.
-    pub(super) fn list(
-        &self,
-        member: &Arc<Member>,
-        handle: &ClientHandle,
-        options: &CallOptions,
-    ) -> Result<()> {
-        let listed = match handle.list_tools_with(options) {
-            // One without tools has none.
-            Err(Error::Unsupported(_)) => Vec::new(),
-            listed => {
-                let list = listed?;
-                for rejected in &list.rejected {
-                    self.tell(HostEvent::ToolRefused {
-                        server: Arc::clone(&member.name),
-                        tool: rejected.name.clone().unwrap_or_default(),
-                        problem: rejected.problem.to_string(),
-                    });
-                }
-                list.items
-            }
-        };
-        self.offer(member, &listed.into());
-        Ok(())
-    }
-
-    /// Offers the tools that `member` was listed with.
-    fn offer(&self, member: &Arc<Member>, listed: &Arc<[ToolDefinition]>) {
-        let caller: Arc<dyn Caller> = Arc::new(WeakCaller(self.this.clone()));
-        let refreshed = self.catalogue.refresh(member, listed, &self.settings.filter, &caller);
-        member.set_listed(listed, refreshed.has_clash);
-        for event in refreshed.refused {
-            self.tell(event);
-        }
-        let (added, removed, changed) = (refreshed.added, refreshed.removed, refreshed.changed);
-        let has_room = !removed.is_empty();
-        if !(added.is_empty() && removed.is_empty() && changed.is_empty()) {
-            self.tell(HostEvent::Tools { server: Arc::clone(&member.name), added, removed, changed });
-        }
-        // One that was taken out meanwhile has none.
-        if member.gone.is_cancelled() {
-            self.catalogue.remove(member);
-        }
-        if has_room {
-            self.offer_again(member);
-        }
-    }
-
-    /// Names of `but` are free: others may have waited for them.
-    fn offer_again(&self, but: &Arc<Member>) {
-        for member in self.members().iter().filter(|member| !Arc::ptr_eq(member, but)) {
-            if let Some(listed) = member.clashing() {
-                self.offer(member, &listed);
-            }
-        }
-    }
-
-    /// The server says that its tools have changed.
-    pub(super) fn changed(&self, member: &Arc<Member>, handle: &ClientHandle) {
-        let options = CallOptions::default().with_cancel(&member.gone).with_fresh();
-        if let Err(error) = self.list(member, handle, &options) {
-            let problem = format!("its tools have changed and cannot be listed: {error}");
-            self.tell(HostEvent::Trouble { server: Arc::clone(&member.name), problem });
-        }
-    }
-
     /// Waits for a place among the servers that are being started.
     fn slot(&self, member: &Member) -> Result<Slot<'_>> {
         let gone = member.gone.receiver();
-        select! {
-            send(self.slots.0, ()) -> _ => Ok(Slot(&self.slots.1)),
-            recv(gone) -> _ => Err(closed()),
-        }
+        let slot = select! {
+            send(self.slots.0, ()) -> _ => Slot(&self.slots.1),
+            recv(gone) -> _ => return Err(closed()),
+        };
+        // Both may have been ready.
+        if member.gone.is_cancelled() { Err(closed()) } else { Ok(slot) }
     }
 
     /// The connection to `member` has ended.
@@ -343,64 +273,6 @@ impl Inner {
         let how = member.handle().map(|handle| handle.how_it_ended()).unwrap_or_default();
         self.set_state(member, ServerState::Ended(how));
     }
-
-    /// Takes a server out: its open calls fail, its tools are gone, and it is ended.
-    ///
-    /// # Errors
-    /// When there is none of this name, or its process cannot be ended.
-    pub(super) fn remove(&self, name: &str) -> Result<CloseReport> {
-        let removed = self.members.write().unwrap_or_else(PoisonError::into_inner).remove(name);
-        // Who takes it out ends it: another may have added one of this name since.
-        let member = removed.ok_or_else(|| self.unknown(name))?;
-        self.end(&member).unwrap_or_else(|| Ok(CloseReport::default()))
-    }
-
-    /// Ends what runs of `member`; `None` if nothing does.
-    fn end(&self, member: &Arc<Member>) -> Option<Result<CloseReport>> {
-        let state = ServerState::Stopped;
-        let client = member.stop();
-        let removed = self.catalogue.remove(member);
-        let server = Arc::clone(&member.name);
-        if !removed.is_empty() {
-            let (added, changed) = (Vec::new(), Vec::new());
-            self.tell(HostEvent::Tools { server: Arc::clone(&server), added, removed, changed });
-            self.offer_again(member);
-        }
-        let report = client.map(|client| client.close());
-        self.tell(HostEvent::State { server, state });
-        report
-    }
-
-    /// Ends all servers, side by side. The second time there is nothing to do.
-    pub(super) fn close(&self) -> Vec<(Arc<str>, Result<CloseReport>)> {
-        let members = {
-            let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
-            self.closed.cancel("the host was closed");
-            std::mem::take(&mut *members)
-        };
-        if let Some(supervisor) = lock(&self.supervisor).take() {
-            supervisor.stop();
-        }
-        let reports = thread::scope(|scope| {
-            let ends: Vec<_> =
-                members.values().map(|member| (member, scope.spawn(|| self.end(member)))).collect();
-            let joined = ends.into_iter().filter_map(|(member, end)| {
-                let report = end.join().unwrap_or_else(|_| Some(Err(panicked())))?;
-                Some((Arc::clone(&member.name), report))
-            });
-            joined.collect()
-        });
-        self.bulletin.end();
-        reports
-    }
-}
-
-fn panicked() -> Error {
-    Error::InvalidUse("a listener of the host panicked".into())
-}
-
-pub(super) fn closed() -> Error {
-    Error::Cancelled("the host was closed".into())
 }
 
 /// A place among those that are started. Dropping it makes room.

@@ -8,6 +8,7 @@ use super::config::{Launch, LaunchReach};
 use super::connector::Remote;
 use super::consent::Subject;
 use super::containment::Containment;
+use super::ending::closed;
 use super::inner::Inner;
 use super::member::Member;
 use crate::client::{Client, ClientBuilder, Timeouts};
@@ -50,6 +51,10 @@ impl Inner {
         let launch = self.settings.resolver.resolve(&member.entry);
         let launch = launch.map_err(|e| Error::InvalidUse(e.to_string()))?;
         self.hide(&launch, member);
+        // A source may have waited for the user.
+        if member.gone.is_cancelled() {
+            return Err(closed());
+        }
         match launch.reach {
             LaunchReach::Command { program, args, env, env_removed, cwd } => {
                 let mut child = ChildProcess::new(program).environment(self.settings.environment);
@@ -79,10 +84,12 @@ impl Inner {
         }
     }
 
-    /// Nothing of what was put in its place is to be in the audit log.
+    /// Nothing of what was put in its place is to be in the audit log, or in texts that the server writes.
     fn hide(&self, launch: &Launch, member: &Member) {
+        let taken = launch.taken(&member.entry);
+        member.hide(taken.iter().map(|secret| secret.reveal()));
         let Some(log) = &self.settings.audit else { return };
-        for secret in launch.taken(&member.entry) {
+        for secret in taken {
             if let Err(error) = log.hide(secret.reveal()) {
                 log::warn!("{error}");
             }

@@ -8,16 +8,21 @@
 //! **Invariants:** at most one thread at a time starts it for the first time, and others share what comes of that; further starts are the
 //! [`Restarter`]'s.
 
+use std::collections::HashSet;
+use std::collections::hash_map::RandomState;
 use std::convert::Infallible;
 use std::fmt;
+use std::hash::BuildHasher;
 use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, bounded, never, select};
+use crossbeam_channel::{Receiver, RecvTimeoutError, bounded, never, select};
 
 use super::config::ServerEntry;
 use super::events::ServerState;
+use super::filter::visible;
 use super::resilience::{Breaker, Restarter};
 use crate::client::{Client, ClientHandle, ServerIdentity};
 use crate::error::{Error, Result};
@@ -33,6 +38,10 @@ pub(super) struct Member {
     pub(super) strays: Strays,
     /// Fires when it is taken out of the host, or the host is closed.
     pub(super) gone: CancelToken,
+    /// Fires when nothing of it is left.
+    over: CancelToken,
+    /// Held while a state is set and told, so that states are told in the order in which they are set. Nothing is waited for under it.
+    telling: Mutex<()>,
     /// Locked for a look or an exchange.
     inside: Mutex<Inside>,
 }
@@ -51,6 +60,44 @@ struct Inside {
     listed: Arc<[ToolDefinition]>,
     /// Some of it has a name that was another's.
     has_clash: bool,
+    /// What was refused of it and told, as hashes.
+    refusals: HashSet<u64>,
+    hasher: RandomState,
+    pace: Pace,
+    /// What is not to be seen in texts, longest first.
+    hidden: Arc<[String]>,
+}
+
+/// So much of a text that came from a server is told.
+const MAX_TEXT: usize = 32 * 1024;
+
+/// Of so many refused tools it is known that they were told.
+const MAX_REFUSALS: usize = 10_000;
+
+/// The first pause before tools are listed again that have changed just now; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+
+/// The longest.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// Who changes its tools once is listed at once; who does so all the time, at growing distances.
+#[derive(Default)]
+struct Pace {
+    last: Option<Instant>,
+    pause: Duration,
+}
+
+impl Pace {
+    fn pause(&mut self, now: Instant) -> Duration {
+        let quiet = self.last.map(|last| now.saturating_duration_since(last));
+        self.pause = match quiet {
+            Some(quiet) if quiet < (self.pause * 2).max(Duration::from_secs(1)) => {
+                (self.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE)
+            }
+            _ => Duration::ZERO,
+        };
+        self.pause
+    }
 }
 
 impl Member {
@@ -63,6 +110,8 @@ impl Member {
             breaker,
             strays: Strays::default(),
             gone: CancelToken::new(),
+            over: CancelToken::new(),
+            telling: Mutex::default(),
             inside: Mutex::new(Inside {
                 state,
                 client: None,
@@ -72,6 +121,10 @@ impl Member {
                 failure: None,
                 listed: Arc::new([]),
                 has_clash: false,
+                refusals: HashSet::new(),
+                hasher: RandomState::new(),
+                pace: Pace::default(),
+                hidden: Arc::new([]),
             }),
         }
     }
@@ -80,12 +133,19 @@ impl Member {
         lock(&self.inside).state.clone()
     }
 
-    /// Whether that is news. A member that was stopped stays so.
-    pub(super) fn set_state(&self, state: &ServerState) -> bool {
-        let mut inside = lock(&self.inside);
-        let is_news = inside.state != *state && inside.state != ServerState::Stopped;
+    /// Sets the state and has it told, if it is news. A member that was stopped stays so.
+    pub(super) fn set_state(&self, state: &ServerState, tell: impl FnOnce()) -> bool {
+        let _telling = lock(&self.telling);
+        let is_news = {
+            let mut inside = lock(&self.inside);
+            let is_news = inside.state != *state && inside.state != ServerState::Stopped;
+            if is_news {
+                inside.state = state.clone();
+            }
+            is_news
+        };
         if is_news {
-            inside.state = state.clone();
+            tell();
         }
         is_news
     }
@@ -137,15 +197,77 @@ impl Member {
         None
     }
 
-    pub(super) fn set_listed(&self, listed: &Arc<[ToolDefinition]>, has_clash: bool) {
+    /// It counts as clashing until it is known not to, so that a name that becomes free meanwhile is not missed.
+    pub(super) fn set_listed(&self, listed: Arc<[ToolDefinition]>) {
         let mut inside = lock(&self.inside);
-        (inside.listed, inside.has_clash) = (Arc::clone(listed), has_clash);
+        (inside.listed, inside.has_clash) = (listed, true);
     }
 
-    /// What was listed last, if a part of it has a name that was another's.
-    pub(super) fn clashing(&self) -> Option<Arc<[ToolDefinition]>> {
-        let inside = lock(&self.inside);
-        inside.has_clash.then(|| Arc::clone(&inside.listed))
+    /// As it was listed last.
+    pub(super) fn listed(&self) -> Arc<[ToolDefinition]> {
+        Arc::clone(&lock(&self.inside).listed)
+    }
+
+    pub(super) fn set_clash(&self, listed: &Arc<[ToolDefinition]>, has_clash: bool) {
+        let mut inside = lock(&self.inside);
+        if Arc::ptr_eq(&inside.listed, listed) {
+            inside.has_clash = has_clash;
+        }
+    }
+
+    /// Whether a part of what was listed last has a name that was another's.
+    pub(super) fn is_clashing(&self) -> bool {
+        lock(&self.inside).has_clash
+    }
+
+    /// Whether nobody was told yet that this tool is refused for this. Of the last [`MAX_REFUSALS`] it is known.
+    pub(super) fn is_refusal_news(&self, tool: &str, problem: &str) -> bool {
+        let mut inside = lock(&self.inside);
+        let refusal = inside.hasher.hash_one((tool, problem));
+        if inside.refusals.len() >= MAX_REFUSALS {
+            inside.refusals.clear();
+        }
+        inside.refusals.insert(refusal)
+    }
+
+    /// How long to wait before its tools are listed because it says that they have changed.
+    pub(super) fn pause_before_listing(&self) -> Duration {
+        lock(&self.inside).pace.pause(Instant::now())
+    }
+
+    /// They were listed because of that.
+    pub(super) fn has_listed(&self) {
+        lock(&self.inside).pace.last = Some(Instant::now());
+    }
+
+    /// What it was started with and is not to be seen: texts of less than four bytes could be anything.
+    pub(super) fn hide<'a>(&self, secrets: impl Iterator<Item = &'a str>) {
+        let mut hidden: Vec<_> = secrets.filter(|text| text.len() >= 4).map(str::to_owned).collect();
+        // A part of another is not to keep that from being found.
+        hidden.sort_by_key(|text| std::cmp::Reverse(text.len()));
+        hidden.dedup();
+        lock(&self.inside).hidden = hidden.into();
+    }
+
+    /// A text that came from the server, or from starting it, without what is to be hidden, of bounded length, for any terminal.
+    pub(super) fn harmless(&self, mut text: String) -> String {
+        let hidden = Arc::clone(&lock(&self.inside).hidden);
+        for secret in hidden.iter().filter(|secret| !secret.is_empty()) {
+            if text.contains(secret.as_str()) {
+                text = text.replace(secret.as_str(), "[secret]");
+            }
+        }
+        if text.len() > MAX_TEXT {
+            let end = (0..=MAX_TEXT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+            text.truncate(end);
+            text.push('…');
+        }
+        visible(&text).into_owned()
+    }
+
+    /// An error that is told outside.
+    pub(super) fn harmless_error(&self, error: Error) -> Error {
+        error.map_texts(&|text| self.harmless(text))
     }
 
     /// Gives back what runs of it, which is ended by dropping it.
@@ -154,11 +276,32 @@ impl Member {
         (inside.client.take(), inside.restarter.take())
     }
 
-    /// It is over; returns what is to be closed.
-    pub(super) fn stop(&self) -> Option<Client> {
+    /// Begins its end; `false` if that has begun.
+    pub(super) fn leaves(&self) -> bool {
+        let has_left =
+            std::mem::replace(&mut lock(&self.inside).state, ServerState::Stopped) == ServerState::Stopped;
         self.gone.cancel(format!("server {} was stopped", self.name));
-        lock(&self.inside).state = ServerState::Stopped;
-        self.discard().0
+        !has_left
+    }
+
+    /// Waits until whoever starts it has seen that nobody wants it any more, and has ended what he started: at most for `time`.
+    pub(super) fn has_landed(&self, time: Duration) -> bool {
+        let flight = lock(&self.inside).flight.clone();
+        flight.is_none_or(|flight| flight.recv_timeout(time) == Err(RecvTimeoutError::Disconnected))
+    }
+
+    /// Nothing of it is left; has that told.
+    pub(super) fn is_over(&self, tell: impl FnOnce()) {
+        {
+            let _telling = lock(&self.telling);
+            tell();
+        }
+        self.over.cancel("it has ended");
+    }
+
+    /// Waits until nothing of it is left, at most for `time`.
+    pub(super) fn wait_over(&self, time: Duration) -> bool {
+        self.over.wait_timeout(time)
     }
 
     /// Has `start` run by one thread, unless it is started already. Whoever finds another at it waits for that, until `cancel` fires, and
@@ -172,6 +315,9 @@ impl Member {
         let (_over, flight) = bounded(0);
         let other = {
             let mut inside = lock(&self.inside);
+            if inside.state == ServerState::Stopped {
+                return Err(super::ending::closed());
+            }
             if inside.client.is_some() && inside.flight.is_none() {
                 return Ok(());
             }

@@ -66,7 +66,15 @@ pub(crate) const ROWS: &[(&str, &str, &[&str])] = &[
     ("servers that start side by side", "host/builder.rs", &["max_starting: "]),
     ("tools of one server in a host", "host/catalogue.rs", &["MAX_TOOLS: usize = "]),
     ("the name of a tool in a host, in characters", "functions/names.rs", &["MAX: usize = "]),
-    ("events of a host that wait for who watches", "host/events.rs", &["MAX_WAITING: usize = "]),
+    ("refused tools of a listing that an event names", "host/listing.rs", &["MAX_REFUSED_TOLD: usize = "]),
+    ("refused tools of which it is known that they were told", "host/member.rs", &["MAX_REFUSALS: usize = "]),
+    ("questions about one call whose tool changes meanwhile", "host/caller.rs", &["MAX_CHANGES: usize = "]),
+    ("a text that a server of a host wrote, in errors and events", "host/member.rs", &["MAX_TEXT: usize = "]),
+    (
+        "events of a host that wait for who watches; their texts",
+        "host/events.rs",
+        &["MAX_WAITING: usize = ", "MAX_WAITING_BYTES: usize = "],
+    ),
     (
         "those who listen to changes by a host; changes that wait for one of them",
         "host/subscriptions.rs",
@@ -78,4 +86,10 @@ pub(crate) const ROWS: &[(&str, &str, &[&str])] = &[
         "host/builder.rs",
         &["start_time: "],
     ),
+    (
+        "before the tools of a server are listed again that change all the time, which doubles; at most",
+        "host/member.rs",
+        &["FIRST_PAUSE: Duration = ", "LONGEST_PAUSE: Duration = "],
+    ),
+    ("who ends a server waits for those who just start it", "host/ending.rs", &["LANDING: Duration = "]),
 ];

@@ -8,3 +8,5 @@ pub(crate) mod hosts;
 pub(crate) mod odd;
 pub(crate) mod peers;
 pub(crate) mod served;
+#[cfg(feature = "host")]
+pub(crate) mod wayward;

@@ -33,6 +33,8 @@ pub(crate) fn child() {
         Some(("served", options)) => served::serve(options),
         #[cfg(feature = "host")]
         Some(("host", role)) => super::hosts::serve(role),
+        #[cfg(feature = "host")]
+        Some(("wayward", role)) => super::wayward::serve(role),
         _ => panic!("no role {role}"),
     }
 }

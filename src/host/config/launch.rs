@@ -15,7 +15,12 @@ pub struct Launch {
     pub name: String,
     /// How it is reached.
     pub reach: LaunchReach,
+    /// The values that were put in place of variables, answers and secrets, each by itself.
+    pub(super) replaced: Vec<Secret>,
 }
+
+/// So short a value says nothing, and may be a part of any text.
+const MIN_REPLACED_BYTES: usize = 6;
 
 /// How a server is reached, with everything replaced.
 #[derive(Clone, PartialEq)]
@@ -61,13 +66,14 @@ pub enum UrlTransport {
 }
 
 impl Launch {
-    /// The values that `entry`, of which this was made, takes from outside of its file.
+    /// The values that `entry`, of which this was made, takes from outside of its file: the fields that have any in them, and what was
+    /// put there, as a server may repeat either.
     pub(in crate::host) fn taken(&self, entry: &ServerEntry) -> Vec<&Secret> {
         let fields: BTreeSet<String> = entry.takes().into_iter().map(|taken| taken.field).collect();
         let named = |group: &str, values: &'_ BTreeMap<String, Secret>| -> Vec<String> {
             values.keys().filter(|name| fields.contains(&format!("{group}.{name}"))).cloned().collect()
         };
-        match &self.reach {
+        let mut taken: Vec<&Secret> = match &self.reach {
             LaunchReach::Command { args, env, .. } => {
                 let args = args.iter().enumerate().filter(|(i, _)| fields.contains(&format!("args[{i}]")));
                 let names = named("env", env);
@@ -78,7 +84,9 @@ impl Launch {
                 let url = Some(url).filter(|_| fields.contains("url"));
                 url.into_iter().chain(names.iter().filter_map(|name| headers.get(name))).collect()
             }
-        }
+        };
+        taken.extend(self.replaced.iter().filter(|value| value.reveal().len() >= MIN_REPLACED_BYTES));
+        taken
     }
 }
 

@@ -160,13 +160,13 @@ impl Resolver {
     pub fn resolve(&self, entry: &ServerEntry) -> Result<Launch, ConfigError> {
         let work = || {
             check::entry(entry)?;
-            let mut expansion =
-                Expansion { resolver: self, variables: BTreeMap::new(), left: MAX_VALUE_BYTES };
+            let (variables, replaced) = (BTreeMap::new(), Vec::new());
+            let mut expansion = Expansion { resolver: self, variables, replaced, left: MAX_VALUE_BYTES };
             let reach = match &entry.reach {
                 Reach::Command(command) => self.command(&mut expansion, command, entry.source.as_deref())?,
                 Reach::Url(url) => Self::url(&mut expansion, url)?,
             };
-            Ok(Launch { name: entry.name.clone(), reach })
+            Ok(Launch { name: entry.name.clone(), reach, replaced: expansion.replaced })
         };
         work().map_err(|error: ConfigError| entry.place(error))
     }
@@ -212,7 +212,8 @@ impl Resolver {
                 let problem = format!("{}: {}", shown_name(&path.display().to_string()), error.problem());
                 ConfigError::new(error.kind(), problem).inside("envFile")
             })?;
-            env.extend(variables.into_iter().map(|(name, text)| (name, text.into())));
+            let variables = variables.into_iter().map(|(name, text)| (name, Secret::from(text)));
+            env.extend(variables.inspect(|(_, value)| expansion.replaced.push(value.clone())));
         }
         for (name, text) in &entry.env {
             let text = expansion.text(text).and_then(|text| check::no_nul(&text).map(|()| text));
@@ -333,6 +334,8 @@ struct Expansion<'a> {
     resolver: &'a Resolver,
     /// What has been looked up, so that one name has one value.
     variables: BTreeMap<String, Option<Secret>>,
+    /// What was put in place of a name.
+    replaced: Vec<Secret>,
     /// How many bytes there may still be.
     left: usize,
 }
@@ -359,19 +362,19 @@ impl Expansion<'_> {
                 Piece::PathSeparator => self.push(out, MAIN_SEPARATOR_STR)?,
                 Piece::Variable { name, default } => match (self.variable(name)?, default) {
                     (Some(value), Some(default)) if value.reveal().is_empty() => self.write(out, default)?,
-                    (Some(value), _) => self.push(out, value.reveal())?,
+                    (Some(value), _) => self.replace(out, value)?,
                     (None, Some(default)) => self.write(out, default)?,
                     (None, None) => return Err(unset(name, "not set, and it has no default")),
                 },
                 Piece::Input(id) => {
                     let answer = self.resolver.answer_of(id)?;
-                    self.push(out, answer.reveal())?;
+                    self.replace(out, answer)?;
                 }
                 Piece::Secret(name) => {
                     let full = format!("secret:{name}");
                     let value = self.resolver.ask(&full, |source| source.secret(name))?;
                     let value = value.ok_or_else(|| unset(&full, "no source has it"))?;
-                    self.push(out, value.reveal())?;
+                    self.replace(out, value)?;
                 }
                 Piece::WorkspaceFolder => {
                     let name = "workspaceFolder";
@@ -390,6 +393,14 @@ impl Expansion<'_> {
                     self.push(out, &home)?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    fn replace(&mut self, out: &mut String, value: Secret) -> Result<(), ConfigError> {
+        self.push(out, value.reveal())?;
+        if !self.replaced.contains(&value) {
+            self.replaced.push(value);
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender, after, bounded, never, select};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, after, bounded, never, select};
 
 use super::attempts::{Revive, check_cancelled};
 use super::policy::{Restart, RestartEvent, RestartPolicy};
@@ -26,8 +26,8 @@ use crate::sync::{CancelToken, Deadline, Mutex, caught, lock};
 /// one and only for eager restarts, until the client or this is closed. Neither is waited for.
 pub(crate) struct Restarter {
     shared: Arc<Shared>,
-    /// Dropped with this: ends the watching, and a pause before a restart.
-    _running: Sender<Infallible>,
+    /// Dropped with this, or before: ends the watching, and a pause before a restart.
+    running: Mutex<Option<Sender<Infallible>>>,
 }
 
 struct Shared {
@@ -66,7 +66,7 @@ impl Restarter {
         let (running, stop) = bounded(0);
         let state = Mutex::default();
         let shared = Arc::new(Shared { client: client.clone(), policy, state, stop });
-        Self { shared, _running: running }
+        Self { shared, running: Mutex::new(Some(running)) }
     }
 
     /// Begins to watch, if restarts are to be eager.
@@ -89,6 +89,13 @@ impl Restarter {
         }
         let flight = self.shared.fly(true)?;
         self.shared.wait(&flight, until, cancel)
+    }
+
+    /// Starts nothing any more, and waits until nobody does, at most for `time`: after the client was closed.
+    pub(crate) fn has_landed(&self, time: Duration) -> bool {
+        drop(lock(&self.running).take());
+        let flight = lock(&self.shared.state).flight.clone();
+        flight.is_none_or(|flight| flight.over.recv_timeout(time) == Err(RecvTimeoutError::Disconnected))
     }
 
     /// Why the server is not started again any more, if so.
