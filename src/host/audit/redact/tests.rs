@@ -142,10 +142,10 @@ fn hostile_texts_take_linear_time() {
     let texts = ["a", "a.", "a b", "token=", "--token ", ":", "\"", "\\", "eyJ.", "Bearer ", "://a:b@", "é"];
     let begun = std::time::Instant::now();
     for text in texts {
-        let text = text.repeat(100_000);
+        let text = text.repeat(25_000);
         let hidden = redaction.text(&text);
         assert!(redaction.json(&serde_json::to_string(&*text).expect("JSON")).len() >= hidden.len().min(2));
     }
     // Quadratic would be minutes.
-    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+    assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
 }

@@ -2,6 +2,8 @@
 //!
 //! `turn` names the request: what is said to one that is over has no effect.
 
+use std::net::Shutdown;
+
 use super::connection::{Connection, Gone, Phase, Rest, State};
 use super::parse::Manner;
 use super::{NotWritten, Response, text};
@@ -176,6 +178,8 @@ impl Connection {
         }
         if let Err(e) = written {
             log::debug!("a connection broke while it was written to: {e}");
+            // A socket that is full is ready for nothing, so that nobody would hear of it. One that is over already stays so.
+            let _ = socket.shutdown(Shutdown::Both);
             state.is_broken = true;
             state.deadline = 0;
             self.poke(state);
