@@ -251,6 +251,7 @@
 //! | a server of a host starts: the protocol is settled, its tools are listed | 30 s | [`start_time`](crate::host::HostBuilder::start_time) |
 //! | before the tools of a server are listed again that change all the time, which doubles; at most | 100 ms; 10 s | |
 //! | who ends a server waits for those who just start it | 5 s | |
+//! | who closes a pool, or takes a member out, waits for those who just start it | 5 s | |
 //!
 //! # A host: its audit log and its result filter
 //!

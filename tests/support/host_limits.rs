@@ -92,4 +92,9 @@ pub(crate) const ROWS: &[(&str, &str, &[&str])] = &[
         &["FIRST_PAUSE: Duration = ", "LONGEST_PAUSE: Duration = "],
     ),
     ("who ends a server waits for those who just start it", "host/ending.rs", &["LANDING: Duration = "]),
+    (
+        "who closes a pool, or takes a member out, waits for those who just start it",
+        "host/pool/close.rs",
+        &["LANDING: Duration = "],
+    ),
 ];

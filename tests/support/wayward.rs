@@ -62,6 +62,8 @@ struct Role {
     stays: bool,
     /// `starts_once`: only its first process begins; counts by `starts`.
     starts_once: bool,
+    /// `deaf=FILE`: answers nothing as long as there is this file, and it names this process or none.
+    deaf: Option<String>,
     /// `breaks=N`: lists nothing from the N-th process on; counts by `starts`.
     breaks: Option<usize>,
 }
@@ -94,11 +96,19 @@ impl Role {
                 "says" => this.says = text(),
                 "stays" => this.stays = true,
                 "starts_once" => this.starts_once = true,
+                "deaf" => this.deaf = text(),
                 "breaks" => this.breaks = Some(number()),
                 _ => panic!("no word {word}"),
             }
         }
         this
+    }
+}
+
+impl Role {
+    fn is_deaf(&self) -> bool {
+        let named = self.deaf.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
+        named.is_some_and(|named| named.is_empty() || named == std::process::id().to_string())
     }
 }
 
@@ -136,7 +146,7 @@ pub(crate) fn serve(role: &str) {
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { break };
         let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
-        if server.role.is_mute {
+        if server.role.is_mute || server.role.is_deaf() {
             continue;
         }
         if message.get("id").is_some() && message.get("method").is_some() {

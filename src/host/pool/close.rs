@@ -11,6 +11,9 @@ use crate::error::{Error, Result};
 use crate::peer::CloseReport;
 use crate::sync::Deadline;
 
+/// So long is waited for those who just start a member: to see that nobody wants it any more, and end what they started.
+const LANDING: Duration = Duration::from_secs(5);
+
 /// How a pool ended.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -59,7 +62,9 @@ impl Shared {
             (calls, clients)
         };
         self.end_sources();
-        PoolReport { calls_cut_off, members: close_all(clients) }
+        let members = close_all(clients);
+        self.until(LANDING, &|state| state.starts.is_empty());
+        PoolReport { calls_cut_off, members }
     }
 
     pub(super) fn remove(&self, id: usize, grace: Duration) -> Result<CloseReport> {
@@ -79,7 +84,9 @@ impl Shared {
             client
         };
         self.forget_source(id);
-        client.map_or_else(|| Ok(CloseReport::default()), Client::close)
+        let report = client.map_or_else(|| Ok(CloseReport::default()), Client::close);
+        self.until(LANDING, &|state| !state.starts.contains(&id));
+        report
     }
 
     /// Waits until `holds`, at most `grace`.

@@ -27,10 +27,11 @@ impl Shared {
                 Stage::Ready | Stage::Silent | Stage::Starting | Stage::Leaving => return,
             }
             member.stage = Stage::Starting;
+            state.starts.push(id);
         }
-        let shared = Arc::clone(self);
+        let landing = Landing { shared: Arc::clone(self), id };
         let thread = thread::Builder::new().name("mcp-pool-start".to_owned());
-        if let Err(error) = thread.spawn(move || shared.start(id, anew)) {
+        if let Err(error) = thread.spawn(move || landing.shared.start(id, anew)) {
             let context = "cannot start a thread for a member of a pool".to_owned();
             self.started(id, Err(Error::Transport { context, error }));
         }
@@ -117,6 +118,22 @@ impl Shared {
         // It has another connection to look after.
         self.wake();
         client
+    }
+}
+
+/// The end of a start, also of one that could not begin.
+struct Landing {
+    shared: Arc<Shared>,
+    id: usize,
+}
+
+impl Drop for Landing {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        if let Some(at) = state.starts.iter().position(|id| *id == self.id) {
+            state.starts.swap_remove(at);
+        }
+        state.signal();
     }
 }
 

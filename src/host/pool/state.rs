@@ -144,6 +144,8 @@ pub(super) struct State {
     /// Where the last call went; the next one begins to look behind it.
     turn: usize,
     pub(super) is_closed: bool,
+    /// Whose threads `mcp-pool-start` have not ended.
+    pub(super) starts: Vec<usize>,
     /// Disconnected, and replaced, at a change that somebody may wait for. Nothing is ever sent.
     changed: (Sender<Infallible>, Receiver<Infallible>),
     pub(super) waiting: usize,
@@ -158,6 +160,7 @@ impl State {
             lives: 0,
             turn: 0,
             is_closed: false,
+            starts: Vec::new(),
             changed: bounded(0),
             waiting: 0,
         }
