@@ -209,11 +209,14 @@ impl Inner {
         options: &CallOptions,
         run: &mut dyn FnMut(&ClientHandle, &CallOptions) -> Result<T>,
     ) -> Result<T> {
+        let begun = Instant::now();
+        member.wait_started(options)?;
         let (handle, restarter) = member.running()?;
-        let spent = match usage {
+        let before = match usage {
             Use::Call { spent, .. } => spent.get(),
             Use::Read { .. } | Use::Prompt { .. } => Duration::ZERO,
         };
+        let spent = before + begun.elapsed();
         let options = &options.clone().shortened(spent, handle.timeouts());
         let (method, mut was_tried) = (usage.method(), false);
         let attempts = Attempts {

@@ -79,13 +79,17 @@ impl Inner {
     }
 
     fn set_state(&self, member: &Arc<Member>, state: ServerState) {
+        self.change_state(member, state, |_| true);
+    }
+
+    fn change_state(&self, member: &Member, state: ServerState, may_end: impl Fn(&ServerState) -> bool) {
         let state = match state {
             ServerState::Failed(why) => ServerState::Failed(member.harmless(why)),
             ServerState::Ended(how) => ServerState::Ended(member.harmless(how)),
             state => state,
         };
         let event = HostEvent::State { server: Arc::clone(&member.name), state: state.clone() };
-        if member.set_state(&state, || self.tell(event)) {
+        if member.set_state(&state, may_end, || self.tell(event)) {
             self.note(Kind::State, member, &state.to_string());
         }
     }
@@ -114,27 +118,33 @@ impl Inner {
         let configured = self.settings.resolver.canonical(&entry);
         let breaker = Breaker::new(self.settings.breaker.clone());
         let member = Arc::new(Member::new(entry, configured, breaker));
-        {
-            let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
-            if self.closed.is_cancelled() {
-                return Err(closed());
-            }
-            if let Some(other) = members.get(&member.name) {
-                if other.state() == ServerState::Stopped {
-                    return Err(Error::Busy(format!("server {:?} is being taken out", member.name)));
-                }
-                return Err(Error::InvalidUse(format!("there is a server {:?} already", member.name)));
-            }
-            if members.len() >= MAX_SERVERS {
-                return Err(Error::Busy(format!("{MAX_SERVERS} servers are in this host")));
-            }
-            self.closed.carries(&member.gone);
-            members.insert(Arc::clone(&member.name), Arc::clone(&member));
-        }
-        self.tell(HostEvent::State { server: Arc::clone(&member.name), state: member.state() });
+        member.introduced(|| {
+            self.take_in(&member)?;
+            self.tell(HostEvent::State { server: Arc::clone(&member.name), state: member.state() });
+            Ok::<_, Error>(())
+        })?;
         if member.state() != ServerState::Disabled {
             self.start_apart(&member);
         }
+        Ok(())
+    }
+
+    fn take_in(&self, member: &Arc<Member>) -> Result<()> {
+        let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
+        if self.closed.is_cancelled() {
+            return Err(closed());
+        }
+        if let Some(other) = members.get(&member.name) {
+            if other.state() == ServerState::Stopped {
+                return Err(Error::Busy(format!("server {:?} is being taken out", member.name)));
+            }
+            return Err(Error::InvalidUse(format!("there is a server {:?} already", member.name)));
+        }
+        if members.len() >= MAX_SERVERS {
+            return Err(Error::Busy(format!("{MAX_SERVERS} servers are in this host")));
+        }
+        self.closed.carries(&member.gone);
+        members.insert(Arc::clone(&member.name), Arc::clone(member));
         Ok(())
     }
 
@@ -166,7 +176,12 @@ impl Inner {
                 // What was started of it is of no use.
                 drop(member.discard());
             }
-            self.arrived(member, started.map_err(|error| member.harmless_error(error)))
+            self.arrived(member, started.map_err(|error| member.harmless_error(error)))?;
+            // Not before: what starts it again must find it ready.
+            if let Some(Err(error)) = member.restarter().map(|restarter| restarter.watch()) {
+                self.trouble(member, format!("it is started again by the next call only: {error}"));
+            }
+            Ok(())
         })
     }
 
@@ -182,9 +197,7 @@ impl Inner {
         if let Some(_unwanted) = member.keep(client, self.restarter(member, &handle)) {
             return Err(closed());
         }
-        self.settle(member, &handle, begun)?;
-        let (_, restarter) = member.running()?;
-        restarter.watch()
+        self.settle(member, &handle, begun)
     }
 
     /// Starts `member` again, or for the first time if it could not be.
@@ -271,7 +284,8 @@ impl Inner {
             return; // it was ended, or somebody is at it
         }
         let how = member.handle().map(|handle| handle.how_it_ended()).unwrap_or_default();
-        self.set_state(member, ServerState::Ended(how));
+        // Unless somebody has begun to start it again since.
+        self.change_state(member, ServerState::Ended(how), |before| *before == ServerState::Ready);
     }
 }
 

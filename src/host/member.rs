@@ -18,16 +18,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, bounded, never, select};
+use crossbeam_channel::{Receiver, RecvTimeoutError, after, bounded, never, select};
 
 use super::config::ServerEntry;
 use super::events::ServerState;
 use super::filter::visible;
-use super::resilience::{Breaker, Restarter};
-use crate::client::{Client, ClientHandle, ServerIdentity};
+use super::resilience::{Breaker, Restarter, Times};
+use crate::client::{CallOptions, Client, ClientHandle, ServerIdentity};
 use crate::error::{Error, Result};
 use crate::protocol::ToolDefinition;
-use crate::sync::{CancelToken, Mutex, lock};
+use crate::sync::{CancelToken, Deadline, Mutex, lock};
 
 pub(super) struct Member {
     pub(super) name: Arc<str>,
@@ -133,12 +133,18 @@ impl Member {
         lock(&self.inside).state.clone()
     }
 
-    /// Sets the state and has it told, if it is news. A member that was stopped stays so.
-    pub(super) fn set_state(&self, state: &ServerState, tell: impl FnOnce()) -> bool {
+    /// Sets the state and has it told, if it is news and the one before `may_end` by it. A member that was stopped stays so.
+    pub(super) fn set_state(
+        &self,
+        state: &ServerState,
+        may_end: impl Fn(&ServerState) -> bool,
+        tell: impl FnOnce(),
+    ) -> bool {
         let _telling = lock(&self.telling);
         let is_news = {
             let mut inside = lock(&self.inside);
-            let is_news = inside.state != *state && inside.state != ServerState::Stopped;
+            let before = &inside.state;
+            let is_news = before != state && *before != ServerState::Stopped && may_end(before);
             if is_news {
                 inside.state = state.clone();
             }
@@ -163,24 +169,44 @@ impl Member {
         lock(&self.inside).client.as_ref().map(|client| client.handle())
     }
 
-    /// The client of what was started, and what starts it again.
+    /// The client of what was started, and what starts it again. While it is started for the first time that is nobody else's business.
     ///
     /// # Errors
-    /// When it was never started.
+    /// When it was never started, or is just being.
     pub(super) fn running(&self) -> Result<(ClientHandle, Arc<Restarter>)> {
         let running = {
             let inside = lock(&self.inside);
-            inside.client.as_ref().map(|client| client.handle()).zip(inside.restarter.clone())
+            let client = inside.client.as_ref().filter(|_| inside.flight.is_none());
+            client.map(|client| client.handle()).zip(inside.restarter.clone())
         };
         running.ok_or_else(|| self.not_running())
+    }
+
+    /// Waits until nobody starts it for the first time, if that is under way and has come so far that there is a client: its tools are
+    /// known a moment before it is ready.
+    ///
+    /// # Errors
+    /// When `cancel` fires. Not when it takes longer than a call with these `options` may.
+    pub(super) fn wait_started(&self, options: &CallOptions) -> Result<()> {
+        let (client, flight) = {
+            let inside = lock(&self.inside);
+            (inside.client.as_ref().map(|client| client.handle()), inside.flight.clone())
+        };
+        let (Some(client), Some(flight)) = (client, flight) else { return Ok(()) };
+        let until = Times::new(options, client.timeouts()).deadline();
+        wait(&flight, until, options.cancel_token())
+    }
+
+    pub(super) fn restarter(&self) -> Option<Arc<Restarter>> {
+        lock(&self.inside).restarter.clone()
     }
 
     /// Why it cannot be used just now.
     pub(super) fn not_running(&self) -> Error {
         let inside = lock(&self.inside);
         match &inside.failure {
-            Some(error) => error.copy(),
-            None => Error::Busy(format!("server {} is not ready: {}", self.name, inside.state)),
+            Some(error) if inside.flight.is_none() => error.copy(),
+            _ => Error::Busy(format!("server {} is not ready: {}", self.name, inside.state)),
         }
     }
 
@@ -290,6 +316,12 @@ impl Member {
         flight.is_none_or(|flight| flight.recv_timeout(time) == Err(RecvTimeoutError::Disconnected))
     }
 
+    /// Runs `introduce`, which makes it known and tells of it: before anything else is told.
+    pub(super) fn introduced<T>(&self, introduce: impl FnOnce() -> T) -> T {
+        let _telling = lock(&self.telling);
+        introduce()
+    }
+
     /// Nothing of it is left; has that told.
     pub(super) fn is_over(&self, tell: impl FnOnce()) {
         {
@@ -330,7 +362,7 @@ impl Member {
             }
         };
         if let Some(other) = other {
-            wait(&other, cancel)?;
+            wait(&other, Deadline::after(None), cancel)?;
             return if self.handle().is_some() { Ok(()) } else { Err(self.not_running()) };
         }
         let landing = Landing(self);
@@ -341,10 +373,12 @@ impl Member {
     }
 }
 
-fn wait(flight: &Receiver<Infallible>, cancel: Option<&CancelToken>) -> Result<()> {
+fn wait(flight: &Receiver<Infallible>, until: Deadline, cancel: Option<&CancelToken>) -> Result<()> {
     let cancelled = cancel.map_or_else(never, CancelToken::receiver);
+    let passed = until.remaining().map_or_else(never, after);
     select! {
         recv(flight) -> _ => Ok(()),
+        recv(passed) -> _ => Ok(()),
         recv(cancelled) -> _ => {
             let reason = cancel.and_then(CancelToken::reason).unwrap_or("cancelled");
             Err(Error::Cancelled(reason.to_owned()))
