@@ -236,7 +236,6 @@ fn states_are_told_in_their_order_whatever_happens() {
             *seen.entry(state.to_string().split(':').next().unwrap_or_default().to_owned()).or_default() += 1;
             last = Some(state);
         }
-        println!("{restart:?}: {seen:?}");
         assert_eq!(last, Some(ServerState::Stopped));
         assert!(seen["stopped"] == 60 && seen["ready"] > 10, "{seen:?}");
     }
@@ -264,7 +263,6 @@ fn many_rounds_of_everything_leave_nothing() {
     let (before, descriptors) = (memory(), support::alone::descriptors());
     (0..rounds).for_each(|_| round(&host));
     let after = memory();
-    println!("{rounds} rounds: {before} KiB, then {after} KiB");
     assert!(after < before + 8 * 1024, "{before} KiB, then {after} KiB");
     eventually("no descriptor more", || support::alone::descriptors() <= descriptors);
     eventually("the host's own threads", || support::alone::mcp_threads().len() <= 3);
