@@ -1,7 +1,7 @@
 //! Reading, taking from, counting and putting together what was recorded.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::json;
@@ -187,6 +187,48 @@ fn files_with_the_same_ids_stay_apart() {
 }
 
 #[test]
+fn files_are_merged_by_time_and_each_keeps_its_order() {
+    let (one, two, both) = (Scratch::new("early"), Scratch::new("late"), Scratch::new("by-time"));
+    for (file, id, times) in [(&one, "a", [10, 40, 30, 50]), (&two, "b", [20, 25, 45, 45])] {
+        let sink = Sink::open(&file.0).expect("a file");
+        let mut with_times = trajectory(id, &["t", "u"]);
+        with_times.set_tools(vec![ToolDefinition::new(id, Json::empty_object())]);
+        with_times.append_to(&sink).expect("written");
+        let text = fs::read_to_string(&file.0).expect("a file");
+        let mut times = times.into_iter();
+        let lines = text.lines().map(|line| match Line::parse(line).expect("a line") {
+            Line::Event(mut event) => {
+                event.time_us = times.next().expect("four");
+                let mut line = Vec::new();
+                Line::Event(event).write(&mut line);
+                String::from_utf8(line).expect("UTF-8")
+            }
+            _ => format!("{line}\n"),
+        });
+        fs::write(&file.0, lines.collect::<String>()).expect("written");
+    }
+    let order = |path: &Path| {
+        let lines = Lines::open(path).expect("a file").map(|read| read.expect("a line").line);
+        let told = lines.filter_map(|line| match line {
+            Line::Event(event) => Some(format!("{}{}", event.trajectory, event.time_us)),
+            Line::Definitions(_) => Some("definitions".to_owned()),
+            _ => None,
+        });
+        told.collect::<Vec<_>>().join(" ")
+    };
+    let merged = merge([&one.0, &two.0], &Sink::open(&both.0).expect("a file")).expect("merged");
+    assert_eq!((merged.events, merged.broken), (8, 0));
+    let want = "definitions definitions 1:a10 2:b20 2:b25 1:a40 1:a30 2:b45 2:b45 1:a50";
+    assert_eq!(order(&both.0), want);
+    let all: Vec<_> = Trajectories::open(&both.0).expect("a file").map(|one| one.expect("whole")).collect();
+    assert!(all.iter().all(|one| one.is_complete() && one.tools().is_some()), "{all:?}");
+    // Into itself: what is written is not read once more.
+    let merged = merge([&one.0], &Sink::open(&one.0).expect("a file")).expect("merged");
+    assert_eq!(merged.events, 4);
+    assert_eq!(order(&one.0).matches("1:a").count(), 4);
+}
+
+#[test]
 fn selections_take_what_passes_everything() {
     let mut failed = trajectory("failed", &["a", "b", "b"]);
     failed.set_success(false);
@@ -337,6 +379,23 @@ fn a_document_of_another_program_is_read() {
     fs::write(&file.0, "{\"tool_calls\": []}").expect("written");
     let error = Trajectory::load_trajectory(&file.0).expect_err("no task").to_string();
     assert!(error.ends_with("task_description: missing"), "{error}");
+    // Results in other shapes are texts as well; a call that is none is no document without calls.
+    let results =
+        r#"["plain", {"content": [{"type": "text", "text": "block"}, 5]}, {"n": 9007199254740993}, null]"#;
+    let results: Vec<Json> = Json::parse(results).expect("JSON").to().expect("a list");
+    let calls: Vec<_> = results
+        .iter()
+        .map(|result| format!(r#"{{"tool_name": "t", "result": {}}}"#, result.as_str()))
+        .collect();
+    let document = |calls: &str| format!(r#"{{"task_description": "t", "tool_calls": {calls}}}"#);
+    fs::write(&file.0, document(&format!("[{}]", calls.join(",")))).expect("written");
+    let read = Trajectory::load_trajectory(&file.0).expect("a document");
+    let texts: Vec<_> =
+        read.tool_calls().filter_map(|call| Some(call.result.as_ref()?.text_content())).collect();
+    assert_eq!(texts, ["plain", "block\n5", r#"{"n": 9007199254740993}"#, ""]);
+    fs::write(&file.0, document(r#"[{"tool_name": "t"}, {"tool": "t"}]"#)).expect("written");
+    let error = Trajectory::load_trajectory(&file.0).expect_err("no name").to_string();
+    assert!(error.contains("tool_calls") && error.ends_with("tool_name: missing"), "{error}");
 }
 
 #[test]

@@ -79,7 +79,8 @@
 //!
 //! Which server a call went to, in which revision, and what a policy decided about it is noted on the way, in the
 //! [`CallNotes`](crate::client::CallNotes) of its options; a caller of your own can do that, too. Questions of servers are recorded
-//! by an [`InputLog`](crate::trajectory::InputLog) before the handler that answers them. The frames themselves, both ways and to the
+//! by an [`InputLog`](crate::trajectory::InputLog) before the handler that answers them. Changes are recorded that the program listens to,
+//! and those that [`with_notices`](crate::trajectory::Recorder::with_notices) asks for. The frames themselves, both ways and to the
 //! byte, are what a [`WireRecorder`](crate::trajectory::WireRecorder) writes.
 //!
 //! # The format

@@ -25,6 +25,7 @@ mod inputs;
 mod lines;
 mod merge;
 mod model;
+mod notices;
 mod plain;
 mod recorded;
 mod recorder;

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::event::EventKind;
 use super::format::microseconds;
@@ -120,7 +121,10 @@ impl Trajectory {
     fn read_plain(json: &Json) -> Result<Self, crate::json::JsonError> {
         let mut members = Members::of(json.as_raw())?;
         let mut trajectory = Self::new(members.required::<String>("task_description")?);
-        let calls: Vec<PlainCall> = members.lenient("tool_calls").unwrap_or_default();
+        let calls = members.take("tool_calls").filter(|calls| calls.get() != "null");
+        let calls: Option<Vec<PlainCall>> =
+            calls.map(FromJson::from_json).transpose().map_err(|e| e.inside("tool_calls"))?;
+        let calls = calls.unwrap_or_default();
         if let Some(first) = calls.first() {
             trajectory.begin_at(first.began_us());
         }
@@ -170,16 +174,30 @@ impl PlainCall {
 }
 
 impl FromJson for PlainCall {
-    fn from_json(raw: &serde_json::value::RawValue) -> Result<Self, crate::json::JsonError> {
+    fn from_json(raw: &RawValue) -> Result<Self, crate::json::JsonError> {
         let mut members = Members::of(raw)?;
-        let result = members.take("result").and_then(|result| Members::of(result).ok());
+        let texts = members.take("result").map(texts).unwrap_or_default();
         Ok(Self {
             timestamp: members.lenient("timestamp").unwrap_or_default(),
             tool_name: members.required("tool_name")?,
             arguments: members.lenient("arguments").unwrap_or_else(Json::empty_object),
-            texts: result.and_then(|mut result| result.lenient("content")).unwrap_or_default(),
+            texts,
             duration_ms: members.lenient("duration_ms").unwrap_or_default(),
             is_error: members.lenient("is_error").unwrap_or_default(),
         })
     }
+}
+
+/// The texts of a result: those in its `content`, which other programs may have left as blocks; of any other shape its JSON.
+fn texts(result: &RawValue) -> Vec<String> {
+    let whole = |json: &RawValue| String::from_json(json).unwrap_or_else(|_| json.get().to_owned());
+    let text = |item: Json| {
+        let block = Members::of(item.as_raw()).ok().and_then(|mut block| block.lenient("text"));
+        block.unwrap_or_else(|| whole(item.as_raw()))
+    };
+    if result.get() == "null" {
+        return Vec::new();
+    }
+    let content = Members::of(result).ok().and_then(|mut result| result.lenient::<Vec<Json>>("content"));
+    content.map_or_else(|| vec![whole(result)], |items| items.into_iter().map(text).collect())
 }

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::event::{NoticeEvent, NoticeKind};
 use super::format::Fields;
+use super::notices::notice;
 use super::recording::{Moment, Recording, write_after};
 use super::request_event::{ListKind, ListedItem, RejectedItem};
 use crate::client::{
-    Address, CallNotes, CallOptions, Caller, Change, Event, EventSource, Events, Filter, List, Placed,
+    Address, CallNotes, CallOptions, Caller, Event, EventSource, Events, Filter, List, Placed,
 };
 use crate::error::Result;
 use crate::json::{Json, Object};
@@ -46,6 +46,7 @@ impl Recording {
     ) -> (Result<T>, Option<u64>) {
         let open = &self.0;
         let Some(writing) = open.write() else { return (request(options), None) };
+        open.hear();
         let at = Moment::now();
         let (notes, result);
         if let Some(wanted) = options.notes() {
@@ -62,6 +63,7 @@ impl Recording {
             fill(fields, &result);
             write_after(fields, result.as_ref().err(), took, &notes);
         });
+        open.hear();
         (result, Some(seq))
     }
 
@@ -187,18 +189,9 @@ impl EventSource for Noticed {
             Some(time) => self.events.next_timeout(time),
             None => self.events.next(),
         }?;
-        self.recording.record(notice(&event));
+        if !self.recording.0.hears(&event.change) {
+            self.recording.record(notice(&event));
+        }
         Some(event)
     }
-}
-
-pub(super) fn notice(event: &Event) -> NoticeEvent {
-    let (change, uri) = match &event.change {
-        Change::ToolsChanged => (NoticeKind::Tools, None),
-        Change::PromptsChanged => (NoticeKind::Prompts, None),
-        Change::ResourcesChanged => (NoticeKind::Resources, None),
-        Change::ResourceUpdated(uri) => (NoticeKind::Resource, Some(uri.clone())),
-        Change::Interrupted => (NoticeKind::Interrupted, None),
-    };
-    NoticeEvent { server: event.server.as_deref().map(str::to_owned), change, uri, extra: Object::new() }
 }

@@ -74,6 +74,7 @@ pub(super) struct Settings {
     pub(super) server: Option<Arc<str>>,
     pub(super) redaction: Redaction,
     pub(super) inputs: Option<InputLog>,
+    pub(super) notices: Option<Filter>,
 }
 
 pub(super) struct Shared {
@@ -135,6 +136,17 @@ impl Recorder {
     #[must_use]
     pub fn with_inputs(mut self, inputs: &InputLog) -> Self {
         Arc::make_mut(&mut self.core.settings).inputs = Some(inputs.clone());
+        self
+    }
+
+    /// Records of what `filter` asks for that it changes, whether or not the program listens to it through
+    /// [`events`](Caller::events), which is recorded in any case.
+    ///
+    /// Each trajectory listens from its beginning to its end, and a change is recorded with the request after or during which it
+    /// came. What cannot be listened to is a warning in the log, and no error.
+    #[must_use]
+    pub fn with_notices(mut self, filter: Filter) -> Self {
+        Arc::make_mut(&mut self.core.settings).notices = Some(filter);
         self
     }
 

@@ -9,9 +9,10 @@ use std::time::{Duration, Instant, SystemTime};
 use super::event::{BeginEvent, EndEvent, EndReason, EventKind, MessageEvent, TurnEvent};
 use super::failure::RecordedError;
 use super::format::{Fields, microseconds};
+use super::notices::{Notices, notice};
 use super::recorder::Core;
 use super::request_event::nanoseconds;
-use crate::client::CallNotes;
+use crate::client::{CallNotes, Change};
 use crate::json::Object;
 use crate::sync::{Mutex, lock};
 
@@ -59,6 +60,7 @@ pub(super) struct Open {
     is_finished: AtomicBool,
     /// Locked for a look or a change.
     outcome: Mutex<EndEvent>,
+    notices: Notices,
 }
 
 thread_local! {
@@ -145,6 +147,7 @@ impl Open {
             users: AtomicU64::new(0),
             is_finished: AtomicBool::new(false),
             outcome: Mutex::default(),
+            notices: if is_recorded { Notices::of(core) } else { Notices::default() },
         });
         open.record(Moment::now(), &begin.into());
         Recording(open)
@@ -205,6 +208,7 @@ impl Open {
         if !self.is_recorded {
             return;
         }
+        self.hear();
         lock(&self.outcome).reason.get_or_insert(reason);
         if self.users.fetch_or(1, Ordering::AcqRel) == 0 {
             self.finish();
@@ -221,6 +225,19 @@ impl Open {
         let end = EventKind::from(end);
         self.put(Moment::now(), end.name(), |fields| end.write(fields));
         self.core.sink.end();
+        self.notices.end();
+    }
+
+    /// Records what was told of meanwhile.
+    pub(super) fn hear(&self) {
+        self.notices.hear(|event| {
+            self.record(Moment::now(), &notice(&event).into());
+        });
+    }
+
+    /// Whether this is recorded without being listened to by the program.
+    pub(super) fn hears(&self, change: &Change) -> bool {
+        self.notices.include(change)
     }
 
     /// What is recorded of a text that is not always somebody's: the names of servers are ours, their command lines are not.

@@ -11,7 +11,7 @@ use crate::json::Object;
 use crate::trajectory::environment_event::{DoneEvent, ResetEvent, StepEvent};
 use crate::trajectory::event::{BeginEvent, MessageEvent, Speaker};
 use crate::trajectory::failure::RecordedError;
-use crate::trajectory::recorded::notice;
+use crate::trajectory::notices::notice;
 use crate::trajectory::recorder::Recorder;
 use crate::trajectory::recording::Recording;
 use crate::trajectory::request_event::nanoseconds;
@@ -56,7 +56,7 @@ impl Record {
     }
 
     pub(super) fn notice(&self, event: &Event) {
-        if let Some(episode) = &self.episode {
+        if let Some(episode) = self.episode.as_ref().filter(|episode| !episode.0.hears(&event.change)) {
             episode.record(notice(event));
         }
     }
