@@ -6,7 +6,8 @@
 //!
 //! Each bar is printed beside the figure; a figure over its bar ends the program with an error. The first line is the recorder's
 //! work alone, before a caller that answers at once; in a real call the same takes longer, as a thread that was just woken finds
-//! none of it in its caches.
+//! none of it in its caches, and as those who wait for its next call go to sleep meanwhile. What that is by itself says the last
+//! figure of `echo`: that of a caller which is busy for as long as the work alone takes, and records nothing.
 
 #![allow(clippy::print_stdout, reason = "this is a program that measures")]
 
@@ -49,11 +50,13 @@ fn main() -> ExitCode {
     // With its text once each way, 300 bytes and a little.
     let arguments = Json::from(json!({"text": "x".repeat(140)}));
     let measured = in_turn(&[&*instant, &alone], "echo", &arguments, 500);
-    println!("alone: {:.2} us", measured[1] - measured[0]);
+    let work = measured[1] - measured[0];
+    println!("alone: {work:.2} us");
+    let busy = Busy(Arc::clone(&plain), Duration::from_secs_f64(work.max(0.0) / 1e6));
     let mut is_good = true;
     for (tool, calls, bar) in [("echo", 500, Bar::Added(5.0)), ("slow", 30, Bar::Part(5.0))] {
-        let measured = in_turn(&[&*plain, &recorded, &redacted], tool, &arguments, calls);
-        let [before, after, kept_out] = measured[..] else { unreachable!("three") };
+        let measured = in_turn(&[&*plain, &recorded, &redacted, &busy], tool, &arguments, calls);
+        let [before, after, kept_out, other] = measured[..] else { unreachable!("four") };
         let added = after - before;
         let (figure, most, unit) = match bar {
             Bar::Added(most) => (added, most, "us added"),
@@ -61,7 +64,8 @@ fn main() -> ExitCode {
         };
         println!(
             "{tool}: {before:.2} us plain, {after:.2} us recorded: {figure:.2} {unit} (at most {most}); \
-             {kept_out:.2} us with a redaction"
+             {kept_out:.2} us with a redaction; {:.2} us added by being as busy",
+            other - before
         );
         is_good &= figure <= most;
     }
@@ -80,6 +84,29 @@ impl Caller for Instantly {
 
     fn list_tools(&self, _: &CallOptions) -> tinymcp::Result<List<ToolDefinition>> {
         Err(tinymcp::Error::Unsupported("nothing but calls".to_owned()))
+    }
+}
+
+/// Is busy for so long after each call.
+struct Busy(Arc<dyn Caller>, Duration);
+
+impl Caller for Busy {
+    fn call(
+        &self,
+        name: &str,
+        arguments: Arguments<'_>,
+        options: &CallOptions,
+    ) -> tinymcp::Result<CallToolResult> {
+        let result = self.0.call(name, arguments, options);
+        let until = Instant::now() + self.1;
+        while Instant::now() < until {
+            std::hint::spin_loop();
+        }
+        result
+    }
+
+    fn list_tools(&self, options: &CallOptions) -> tinymcp::Result<List<ToolDefinition>> {
+        self.0.list_tools(options)
     }
 }
 

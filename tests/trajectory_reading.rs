@@ -140,6 +140,21 @@ fn only_so_many_are_put_together_at_a_time() {
 }
 
 #[test]
+fn one_trajectory_may_have_a_hundred_thousand_calls() {
+    let call = |seq: u64| {
+        format!(
+            "{{\"event\":\"call\",\"trajectory\":\"a\",\"seq\":{seq},\"tool\":\"t\",\"arguments\":{{}}}}\n"
+        )
+    };
+    let mut text = String::from_utf8(lines(&[begun("a")])).expect("UTF-8");
+    text.extend((1..=100_000).map(call));
+    text += &String::from_utf8(lines(&[ended("a", 100_001)])).expect("UTF-8");
+    let read: Vec<_> = Trajectories::new(text.as_bytes()).map(|one| one.expect("whole")).collect();
+    assert_eq!((read.len(), read[0].tool_calls().count(), read[0].omitted()), (1, 100_000, 0));
+    assert!(read[0].is_complete());
+}
+
+#[test]
 fn a_broken_line_costs_itself_alone() {
     let mut file = lines(&[begun("a")]);
     file.extend_from_slice(b"{\"event\":\"call\",\"trajectory\":\n\n\xff\xfe\n{\"event\":\"call\"}\r\n");

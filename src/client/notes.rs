@@ -82,6 +82,18 @@ impl CallNotes {
         noted.revision.clone().or_else(|| noted.identity.as_ref().map(|identity| identity.version.clone()))
     }
 
+    /// Shows the server and the revision, if anybody noted them.
+    #[cfg(feature = "trajectory")]
+    pub(crate) fn way(&self, show: impl FnOnce(Option<&str>, Option<&ProtocolVersion>)) {
+        let noted = lock(&self.0);
+        let identity = noted.identity.as_deref();
+        let named = || Some(identity?.info.as_ref()?.name.as_str());
+        show(
+            noted.server.as_deref().or_else(named),
+            noted.revision.as_ref().or_else(|| identity.map(|identity| &identity.version)),
+        );
+    }
+
     /// What was decided and why, if anything was.
     #[must_use]
     pub fn decision(&self) -> Option<(bool, String)> {

@@ -252,11 +252,13 @@ impl Open {
 
     /// What is recorded of which way a request went.
     pub(super) fn write_notes(&self, fields: &mut Fields<'_>, notes: &CallNotes) {
-        let noted = notes.server();
-        if let Some(server) = self.core.settings.server.as_ref().or(noted.as_ref()) {
-            fields.value("server", server.as_ref());
-        }
-        fields.optional("revision", notes.revision().as_ref());
+        // What is shown is ours alone, so that nothing waits for the lock.
+        notes.way(|server, revision| {
+            if let Some(server) = self.core.settings.server.as_deref().or(server) {
+                fields.value("server", server);
+            }
+            fields.optional("revision", revision);
+        });
     }
 
     /// Does something that belongs here.
