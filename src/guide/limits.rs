@@ -213,6 +213,20 @@
 //! | a page that shows a recording | 20,000,000 bytes | [`Report::with_max_bytes`](crate::trajectory::Report::with_max_bytes), less only | counted, and said on the page |
 //! | a value on such a page, as HTML | 4 KiB | [`Report::with_value_bytes`](crate::trajectory::Report::with_value_bytes) | its beginning, its length, and where its record is |
 //!
+//! # Environments
+//!
+//! Of the feature `trajectory`, see [its page](super::environments).
+//!
+//! | what | default | set by | beyond it |
+//! |---|---|---|---|
+//! | steps of an episode, and its time | no limit | [`max_steps`](crate::trajectory::Environment::max_steps), [`max_time`](crate::trajectory::Environment::max_time) | the episode is truncated |
+//! | a step; each request of a reset | as long as its caller waits | [`step_time`](crate::trajectory::Environment::step_time); [`reset_time`](crate::trajectory::Environment::reset_time) | the episode is truncated; the reset fails |
+//! | orders of a member of many that are under way | 1 | | [`Error::InvalidUse`](crate::Error::InvalidUse) |
+//! | items of a list, and members of an object, that a schema asks for, made up | 1,000 | | [`CannotSample`](crate::trajectory::CannotSample) |
+//! | a text that is made up, in characters | 100,000 | | the same |
+//! | values of arguments that are made up, and characters of their texts | 50,000 and 1,000,000 | | the same |
+//! | levels of arguments that are made up; of those, with what a schema does not ask for | 64; 6 | | the same; it is left out |
+//!
 //! # A host
 //!
 //! | what | default | set by | beyond it |

@@ -41,6 +41,7 @@
 //! |---|---|
 //! | [trajectories] | recording what an agent does; the format of recordings |
 //! | [training] | training examples in the forms that trainers read |
+//! | [environments] | servers as environments of reinforcement learning: resets, rewards, many at once |
 //! | [replay] | a recorded session served again, and a trajectory run once more |
 //!
 //! | to know | |
@@ -60,6 +61,7 @@ pub mod changes;
 pub mod config;
 pub mod consent;
 pub mod containment;
+pub mod environments;
 pub mod eras;
 pub mod errors;
 pub mod features;

@@ -9,8 +9,8 @@
 //! | [`Selection`], [`Statistics`], [`merge()`] | taking some of it, counting it, putting files together |
 //! | [`Replay`], [`rerun`] | a recorded session [served again](crate::guide::replay), and a trajectory run once more |
 //! | [`report()`], [`Report`] | one page that shows a recording |
-//! | [`Environment`], [`VecEnvironment`], [`Sampler`] | servers as environments of reinforcement learning |
 //! | [`SftExample`], [`SftOptions`] | [training examples](crate::guide::training) in the forms that trainers read |
+//! | [`Environment`], [`VecEnvironment`], [`Sampler`] | servers as [environments](crate::guide::environments), many at once, and a policy that has no idea |
 //!
 //! **Invariants:** recording never fails or changes a request; what is recorded keeps its numbers and bytes; nothing here grows with
 //! the length of a recording.

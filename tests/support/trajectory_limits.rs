@@ -14,4 +14,27 @@ pub(crate) const ROWS: &[(&str, &str, &[&str])] = &[
     ("tools with figures of their own", "trajectory/statistics.rs", &["MAX_TOOLS: usize = "]),
     ("a page that shows a recording", "trajectory/report/mod.rs", &["MAX_PAGE_BYTES: usize = "]),
     ("a value on such a page, as HTML", "trajectory/report/mod.rs", &["VALUE_BYTES: usize = "]),
+    ("steps of an episode, and its time", "trajectory/environment/mod.rs", &[]),
+    ("a step; each request of a reset", "trajectory/environment/mod.rs", &[]),
+    (
+        "orders of a member of many that are under way",
+        "trajectory/environment/vec.rs",
+        &["(orders, taken) = bounded("],
+    ),
+    (
+        "items of a list, and members of an object, that a schema asks for, made up",
+        "trajectory/sampling/maker.rs",
+        &["MOST_OF_ONE: u64 = "],
+    ),
+    ("a text that is made up, in characters", "trajectory/sampling/format.rs", &["LONGEST: u64 = "]),
+    (
+        "values of arguments that are made up, and characters of their texts",
+        "trajectory/sampling/maker.rs",
+        &["MOST_VALUES: u64 = ", "MOST_CHARACTERS: u64 = "],
+    ),
+    (
+        "levels of arguments that are made up; of those, with what a schema does not ask for",
+        "trajectory/sampling/maker.rs",
+        &["TOO_DEEP: usize = ", "DEEP: usize = "],
+    ),
 ];
