@@ -15,6 +15,7 @@ use support::hosts::{folder, kill, lines};
 use support::peers::{self, LONG, brief, eventually};
 use support::wayward::wayward;
 use tinymcp::client::CallOptions;
+use tinymcp::host::audit::AuditLog;
 use tinymcp::host::consent::{Answer, Consent, Question, Rules};
 use tinymcp::host::resilience::{RestartPolicy, Retry};
 use tinymcp::host::{Host, HostBuilder, HostEvent, HostEvents, ServerState};
@@ -177,13 +178,14 @@ fn a_flood_of_changes_is_listed_now_and_then() {
 #[test]
 fn a_list_that_fails_leaves_the_last_one() {
     let _alone = alone();
-    for (word, why) in [
-        ("list_fails=1", "the list is lost"),
-        ("endless=1", "pages"),
-        ("list_hangs=1", "no answer within"),
-        ("endless=1,list_after=100", "no answer within"),
+    let short = Duration::from_secs(2);
+    for (word, time, why) in [
+        ("list_fails=1", LONG, "the list is lost"),
+        ("endless=1", LONG, "pages"),
+        ("list_hangs=1", short, "no answer within"),
+        ("endless=1,list_after=100", short, "no answer within"),
     ] {
-        let host = open().server(wayward("s", word)).start_time(Duration::from_secs(2));
+        let host = open().server(wayward("s", word)).start_time(time);
         let (host, events) = started(host);
         host.call_tool("s__notify", ()).expect("answers");
         let begun = Instant::now();
@@ -192,7 +194,7 @@ fn a_list_that_fails_leaves_the_last_one() {
             event => panic!("{word}: {event}"),
         });
         assert!(problem.contains(why), "{word}: {problem}");
-        assert!(begun.elapsed() < Duration::from_secs(4), "{word}: {:?}", begun.elapsed());
+        assert!(begun.elapsed() < time * 2, "{word}: {:?}", begun.elapsed());
         host.call_tool("s__mark", ()).expect("as it was listed last");
         assert_eq!(host.state("s"), Some(ServerState::Ready));
     }
@@ -323,11 +325,19 @@ fn a_server_whose_tools_cannot_be_listed_after_a_restart_is_not_lost() {
 #[test]
 fn secrets_are_not_repeated() {
     let _alone = alone();
-    for word in ["says=TOKEN", "says=TOKEN,ends_in_start"] {
+    let file = folder("secrets").join("audit.jsonl");
+    for (word, written) in [
+        ("says=TOKEN", "${env:MY_TOKEN}"),
+        ("says=TOKEN,ends_in_start", "${env:MY_TOKEN}"),
+        // As a part of something longer, of which the server repeats the part.
+        ("says=TOKEN,tail", "Bearer ${env:MY_TOKEN}"),
+        ("says=TOKEN,tail,ends_in_start", "Bearer ${input:token}"),
+    ] {
         let source = std::collections::BTreeMap::from([("MY_TOKEN".to_owned(), "s3cr3t-t0ken".to_owned())]);
-        let resolver = tinymcp::host::config::Resolver::new().secrets(source);
-        let entry = wayward("s", word).with_env("TOKEN", "${env:MY_TOKEN}");
-        let host = open().resolver(resolver).server(entry).start().expect("starts");
+        let resolver = tinymcp::host::config::Resolver::new().secrets(source).answer("token", "s3cr3t-t0ken");
+        let entry = wayward("s", word).with_env("TOKEN", written);
+        let log = AuditLog::open(&file).expect("opens");
+        let host = open().resolver(resolver).audit(&log).server(entry).start().expect("starts");
         let events = host.watch();
         host.wait_ready(LONG);
         let state = host.state("s").expect("there");
@@ -336,8 +346,29 @@ fn secrets_are_not_repeated() {
         while let Some(event) = events.try_next() {
             all += &format!("{event} {event:?}\n");
         }
+        drop((host, log));
+        all += &std::fs::read_to_string(&file).expect("read");
         assert!(matches!(state, ServerState::Failed(_)));
-        assert!(!all.contains("s3cr3t-t0ken"), "{all}");
+        assert!(all.contains("[secret]") && !all.contains("s3cr3t-t0ken"), "{all}");
+        std::fs::remove_file(&file).expect("removed");
+    }
+}
+
+#[test]
+fn what_a_server_says_of_its_failure_is_harmless_and_short() {
+    let _alone = alone();
+    let host =
+        open().server(wayward("s", "refuses=\u{1b}[2Jbad\u{202e}")).server(wayward("t", "refuses=huge"));
+    let (host, _) = started(host);
+    for (server, wanted) in [("s", "bad\\u{202e}"), ("t", "aaaa")] {
+        let state = host.state(server).expect("there").to_string();
+        assert!(
+            state.contains(wanted) && !state.contains('\u{1b}') && !state.contains('\u{202e}'),
+            "{state}"
+        );
+        assert!(state.len() < 64 * 1024, "{}", state.len());
+        let error = host.call_tool(&format!("{server}__pid"), ()).expect_err("it is not there").to_string();
+        assert!(error.len() < 64 * 1024 && !error.contains('\u{1b}'), "{}", error.len());
     }
 }
 

@@ -139,6 +139,32 @@ fn a_pause_before_another_try_can_be_cancelled_and_so_can_a_question() {
 }
 
 #[test]
+fn who_wants_a_restart_now_waits_for_no_pause() {
+    let _alone = alone();
+    let pids = folder("hurry").join("pids");
+    let policy = RestartPolicy::new(Restart::Eagerly).with_pauses(LONG * 4, LONG * 4);
+    let host = open(Restart::Eagerly).restart(policy);
+    let host = started(host.server(wayward("s", &format!("pids={}", pids.display()))));
+    kill(&lines(&pids)[0]);
+    eventually("the first comes at once", || lines(&pids).len() == 2);
+    eventually("it is ready", || host.state("s") == Some(ServerState::Ready));
+    kill(&lines(&pids)[1]);
+    has_ended(&host);
+    eventually("the second is to wait", || support::alone::are_asleep("mcp-restart", 1));
+    let begun = Instant::now();
+    host.restart("s").expect("restarted");
+    assert!(begun.elapsed() < LONG, "{:?}", begun.elapsed());
+    assert_eq!(lines(&pids).len(), 3);
+    // Nor does whoever closes it in a pause.
+    kill(&lines(&pids)[2]);
+    eventually("the fourth is there or waits", || {
+        support::alone::are_asleep("mcp-restart", 1) || lines(&pids).len() == 4
+    });
+    drop(host);
+    assert!(begun.elapsed() < LONG, "{:?}", begun.elapsed());
+}
+
+#[test]
 fn an_open_circuit_lets_one_of_many_try() {
     let _alone = alone();
     let folder = folder("circuit");

@@ -56,8 +56,9 @@ struct Role {
     dies_on: usize,
     /// `starts=FILE`: is another version at each start.
     starts: Option<String>,
-    /// `says=VARIABLE`: tells on stderr what is in it, and repeats it in an error.
+    /// `says=VARIABLE`: tells on stderr what is in it, and repeats it in an error; with `tail`, only its last word.
     says: Option<String>,
+    says_tail: bool,
     /// `stays`: ignores the end of its input.
     stays: bool,
     /// `starts_once`: only its first process begins; counts by `starts`.
@@ -94,6 +95,7 @@ impl Role {
                 "dies_on" => this.dies_on = number(),
                 "starts" => this.starts = text(),
                 "says" => this.says = text(),
+                "tail" => this.says_tail = true,
                 "stays" => this.stays = true,
                 "starts_once" => this.starts_once = true,
                 "deaf" => this.deaf = text(),
@@ -106,6 +108,14 @@ impl Role {
 }
 
 impl Role {
+    fn told(&self, variable: &str) -> String {
+        let value = std::env::var(variable).unwrap_or_default();
+        match value.rsplit_once(' ').filter(|_| self.says_tail) {
+            Some((_, tail)) => tail.to_owned(),
+            None => value,
+        }
+    }
+
     fn is_deaf(&self) -> bool {
         let named = self.deaf.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
         named.is_some_and(|named| named.is_empty() || named == std::process::id().to_string())
@@ -134,7 +144,7 @@ pub(crate) fn serve(role: &str) {
     }
     std::thread::sleep(Duration::from_millis(role.starts_after));
     if let Some(variable) = &role.says {
-        let line = format!("my token is {}\n", std::env::var(variable).unwrap_or_default());
+        let line = format!("my token is {}\n", role.told(variable));
         std::io::stderr().write_all(line.as_bytes()).expect("written");
     }
     let server: &'static Server = Box::leak(Box::new(Server {
@@ -197,10 +207,11 @@ impl Server {
             exit(5);
         }
         if let Some(text) = &role.refuses {
-            return Err((-32000, text.clone()));
+            let text = if text == "huge" { "a".repeat(2 << 20) } else { text.clone() };
+            return Err((-32000, text));
         }
         if let Some(variable) = &role.says {
-            return Err((-32000, format!("bad token {}", std::env::var(variable).unwrap_or_default())));
+            return Err((-32000, format!("bad token {}", role.told(variable))));
         }
         if role.floods {
             std::thread::spawn(|| {

@@ -36,6 +36,8 @@ struct Shared {
     state: Mutex<State>,
     /// Disconnected when the owner is gone.
     stop: Receiver<Infallible>,
+    /// Ends a pause: somebody wants the restart now. Bound: one signal, taken at the latest when the flight is over.
+    hurry: (Sender<()>, Receiver<()>),
 }
 
 #[derive(Default)]
@@ -65,7 +67,8 @@ impl Restarter {
     pub(crate) fn new(client: &ClientHandle, policy: RestartPolicy) -> Self {
         let (running, stop) = bounded(0);
         let state = Mutex::default();
-        let shared = Arc::new(Shared { client: client.clone(), policy, state, stop });
+        let hurry = bounded(1);
+        let shared = Arc::new(Shared { client: client.clone(), policy, state, stop, hurry });
         Self { shared, running: Mutex::new(Some(running)) }
     }
 
@@ -86,6 +89,9 @@ impl Restarter {
             let mut state = lock(&self.shared.state);
             (state.in_a_row, state.given_up, state.last) = (0, None, None);
             state.is_hopeless = false;
+            if state.flight.is_some() {
+                let _ = self.shared.hurry.0.try_send(());
+            }
         }
         let flight = self.shared.fly(true)?;
         self.shared.wait(&flight, until, cancel)
@@ -248,6 +254,7 @@ impl Shared {
             select! {
                 // Whoever has gone, or closed, wants no restart.
                 recv(self.stop) -> _ => return Err(self.left_alone("nobody wants it any more")),
+                recv(self.hurry.1) -> _ => {}
                 recv(after(pause)) -> _ => {}
             }
         }
@@ -313,7 +320,9 @@ struct Landing {
 
 impl Drop for Landing {
     fn drop(&mut self) {
-        lock(&self.shared.state).flight = None;
+        let mut state = lock(&self.shared.state);
+        state.flight = None;
+        let _ = self.shared.hurry.1.try_recv();
     }
 }
 
