@@ -277,7 +277,7 @@ fn memory() -> u64 {
 #[test]
 fn many_rounds_of_everything_leave_nothing() {
     let _alone = alone();
-    let rounds = std::env::var("TINYMCP_ROUNDS").ok().and_then(|count| count.parse().ok()).unwrap_or(200);
+    let rounds = std::env::var("TINYMCP_ROUNDS").ok().and_then(|count| count.parse().ok()).unwrap_or(60);
     let host = open(Restart::Lazily).start().expect("starts");
     let round = |host: &Host| {
         host.add(wayward("s", "many=50")).expect("added");

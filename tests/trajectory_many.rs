@@ -17,7 +17,7 @@ use tinymcp::trajectory::{EventKind, Sampler, Sink, Trajectories, VecEnvironment
 
 const MEMBERS: usize = 64;
 /// In all. An optimised build does the whole of them in a few seconds.
-const STEPS: usize = if cfg!(debug_assertions) { 20_000 } else { 100_000 };
+const STEPS: usize = if cfg!(debug_assertions) { 6_400 } else { 100_000 };
 /// What may be held more after the second half of the steps than after the first, here and in a child.
 const MAX_GROWTH_KIB: usize = 5_000;
 const MAX_GROWTH_OF_CHILD_KIB: usize = 500;

@@ -1,7 +1,7 @@
 //! A scripted client against a server: limits, the end, paging, changes.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
@@ -77,7 +77,7 @@ fn a_tool_that_suddenly_blocks_does_not_stop_the_reading() {
 /// The description of a tool is its author's code too.
 #[test]
 fn a_tool_that_is_slow_to_describe_itself_does_not_stop_the_reading() {
-    struct Slow(Json, Sender<()>, Receiver<()>, AtomicUsize);
+    struct Slow(Json, Sender<()>, Receiver<()>, Arc<AtomicBool>);
     impl Tool for Slow {
         fn name(&self) -> &str {
             "slow"
@@ -92,8 +92,8 @@ fn a_tool_that_is_slow_to_describe_itself_does_not_stop_the_reading() {
             Ok(CallToolResult::default())
         }
         fn definition(&self) -> ToolDefinition {
-            // The first time is the registration.
-            if self.3.fetch_add(1, Ordering::SeqCst) > 0 {
+            // Before it is the registration that asks.
+            if self.3.load(Ordering::SeqCst) {
                 self.1.send(()).expect("the test lives");
                 let _ = self.2.recv_timeout(LONG);
             }
@@ -102,9 +102,11 @@ fn a_tool_that_is_slow_to_describe_itself_does_not_stop_the_reading() {
     }
     let (entered_tx, entered) = unbounded();
     let (release, released) = bounded::<()>(0);
-    let slow = Slow(json!({"type": "object"}).into(), entered_tx, released, AtomicUsize::new(0));
+    let is_slow = Arc::new(AtomicBool::new(false));
+    let slow = Slow(json!({"type": "object"}).into(), entered_tx, released, Arc::clone(&is_slow));
     let tools = ToolRegistry::new().with(slow).expect("a good tool");
     let server = Server::builder("s", "1").tools(tools).build().expect("a server");
+    is_slow.store(true, Ordering::SeqCst);
     let mut client = ScriptedPeer::for_server(&server).with_deadline(LONG);
     client.request(1, "tools/list", modern(json!({})));
     entered.recv_timeout(LONG).expect("asked");
