@@ -199,8 +199,9 @@
 //! the reason in `info.problem`, and the beginning of another episode as its `next`. What a member sees depends on its seeds and
 //! actions alone, not on the others.
 //!
-//! Its threads wait for children, and need no processor for that. 64 environments, each with a child, make 11,000 steps a second on two
-//! cores, of which the servers take half; a loop in Python with the official SDK makes 1,200 with the same servers (`.ci/steps`).
+//! Its threads wait for children, and need no processor for that. 64 environments, each with a child, make about 10,000 steps a second on
+//! two cores, of whose time the servers take two fifths; a loop in Python with the official SDK makes 900 with the same servers
+//! (`.ci/steps`).
 //!
 //! # Recording
 //!

@@ -322,6 +322,7 @@ impl Drop for Landing {
     fn drop(&mut self) {
         let mut state = lock(&self.shared.state);
         state.flight = None;
+        // Whoever hurried this one hurries no later one; as a rule there is nothing.
         let _ = self.shared.hurry.1.try_recv();
     }
 }
